@@ -1,0 +1,55 @@
+"""What a launch did, counted exactly. Counts are of the program as compiled to PTX (ptxas may merge loads)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Space = Literal["global", "shared", "local"]
+Kind = Literal["load", "store", "atomic"]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounters:
+    """One memory instruction's counts over the whole launch.
+
+    `requests`: warp instructions with at least one active lane. `bytes`: what active threads asked for. `transactions`: sectors of
+    32 bytes (global) or wavefronts (shared). `worst`: the most transactions that one request took.
+    """
+
+    space: Space
+    kind: Kind
+    file: str
+    line: int
+    opcode: str
+    requests: int
+    bytes: int
+    transactions: int
+    worst: int
+    worst_conflict_ways: int = 0
+    """Shared accesses: most distinct words of one bank in one wavefront group; 1 is conflict-free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A launch's totals; definitions in docs/glossary.md."""
+
+    requested_load_bytes: int = 0
+    requested_store_bytes: int = 0
+    global_load_requests: int = 0
+    global_load_sectors: int = 0
+    global_store_requests: int = 0
+    global_store_sectors: int = 0
+    shared_load_requests: int = 0
+    shared_load_bytes: int = 0
+    shared_load_wavefronts: int = 0
+    shared_store_requests: int = 0
+    shared_store_bytes: int = 0
+    shared_store_wavefronts: int = 0
+    worst_bank_conflict_ways: int = 0
+    """Over all shared accesses; 1 is conflict-free, 0 is no shared access."""
+    barriers: int = 0
+    """Completed block barriers."""
+    fma: int = 0
+    """Thread FMAs of every floating type."""
+    sites: tuple[SiteCounters, ...] = field(default=(), repr=False)
