@@ -1,4 +1,4 @@
-// r03  smem tile: the block stages one tile of A and one of B in shared memory and reuses each S times.
+// r03  smem tile: the block stages one tile of A and one of B in shared memory and reuses each word S times.
 //
 //                 B            per k-step, between two barriers:
 //              +-----+           copy    S x S words of A, S x S words of B
@@ -12,6 +12,7 @@
 //
 // Removes: global traffic, by the tile side S.
 // Left:    shared-memory bandwidth: two words are read from shared memory for one multiply-add.
+#include "banks.cuh"
 #include "operand.cuh"
 
 extern "C" __global__ void __launch_bounds__(plan::BM* plan::BN)
@@ -21,9 +22,9 @@ extern "C" __global__ void __launch_bounds__(plan::BM* plan::BN)
     static_assert(plan::TM == 1 && plan::TN == 1, "r03 gives each thread one output: TM = TN = 1");
 
     // Threads walk an operand along its own memory order, so that copies coalesce. A column-major operand is transposed on its way
-    // in; the word of padding spreads that store over all banks.
-    __shared__ float a_tile[S][S + !plan::A_ROW_MAJOR];
-    __shared__ float b_tile[S][S + !plan::B_ROW_MAJOR];
+    // into shared memory, and padding keeps that store clear of bank conflicts.
+    __shared__ float a_tile[S][S + (plan::A_ROW_MAJOR ? 0 : bank_pad(S))];
+    __shared__ float b_tile[S][S + (plan::B_ROW_MAJOR ? 0 : bank_pad(S))];
 
     const int x = threadIdx.x, y = threadIdx.y;
     const int a_row = plan::A_ROW_MAJOR ? y : x, a_k = plan::A_ROW_MAJOR ? x : y;
@@ -32,6 +33,7 @@ extern "C" __global__ void __launch_bounds__(plan::BM* plan::BN)
 
     float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += S) {
+        // Past the edge stand zeros, which add nothing.
         const bool a_inside = block_row + a_row < M && k0 + a_k < K;
         const bool b_inside = k0 + b_k < K && block_col + b_col < N;
         a_tile[a_row][a_k] = a_inside ? A[a_index(block_row + a_row, k0 + a_k, lda)] : 0.0f;
