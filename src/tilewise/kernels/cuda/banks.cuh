@@ -3,4 +3,4 @@
 
 // Words of padding a row for a tile that a warp's store transposes: consecutive lanes step down `run` rows, then on to the next
 // column. Rows that begin 32 / run banks apart then take 32 lanes to 32 different banks.
-constexpr int bank_pad(int run) { return run < 32 ? 32 / run : 1; }
+__device__ constexpr int bank_pad(int run) { return run < 32 ? 32 / run : 1; }
