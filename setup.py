@@ -29,7 +29,7 @@ class BuildRuntime(build_ext):
         """Compile and link in one command; a failure shows the compiler's own output."""
         compiler = find_compiler()
         if compiler is None:
-            sys.exit("No C compiler works here (tried $CC, cc, gcc, clang) and the ziglang wheel is not installed: install either.")
+            sys.exit("No C compiler works here (tried $CC, cc, gcc, clang), nor the ziglang wheel: install one of them.")
         library = Path(self.get_ext_fullpath(ext.name))
         library.parent.mkdir(parents=True, exist_ok=True)
         command = (*compiler, *COMPILE_FLAGS, *ext.sources, "-o", str(library), *LINK_FLAGS)
@@ -37,7 +37,7 @@ class BuildRuntime(build_ext):
         try:
             run_compiler(command, cache=Path(self.build_temp, "zig").absolute())
         except subprocess.CalledProcessError as failure:
-            sys.exit(f"{compiler[0]} could not build the emulator's runtime (exit status {failure.returncode}); its output is above.")
+            sys.exit(f"{compiler[0]} could not build the C runtime (exit status {failure.returncode}); its output is above.")
 
 
 class PythonFreeWheel(bdist_wheel):

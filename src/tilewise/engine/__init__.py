@@ -1,0 +1,1 @@
+"""The verbs: climbing the ladder and multiplying matrices."""

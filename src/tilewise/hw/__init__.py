@@ -1,0 +1,1 @@
+"""Devices as tables of numbers, each with its source."""

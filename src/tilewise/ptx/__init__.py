@@ -1,0 +1,1 @@
+"""Reads PTX: syntax tree, control flow, source lines."""

@@ -1,0 +1,1 @@
+"""Shows results: a table for people, JSON for programs."""
