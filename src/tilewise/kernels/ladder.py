@@ -38,6 +38,8 @@ class Claims:
     """Sectors that a request for A touches, 4 being the least for 32 different words."""
     b_sectors: int
     """Sectors that a request for B touches."""
+    c_sectors: int
+    """Sectors that a store of C touches."""
     conflict_ways: int
     """Worst bank conflict of a shared access: 1 is conflict-free, 0 is no shared access."""
     barriers_per_k_step: int
@@ -145,7 +147,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 1),
         threads_along="rows",
         reuses_block_tile=False,
-        claims=Claims(32, 1, 0, 0, 0.0, ("perf.uncoalesced", "perf.traffic")),
+        claims=Claims(32, 1, 32, 0, 0, 0.0, ("perf.uncoalesced", "perf.traffic")),
         constraints=(_one_output, _single_k),
         shared_words=_no_shared_words,
     ),
@@ -158,7 +160,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 1),
         threads_along="columns",
         reuses_block_tile=False,
-        claims=Claims(1, 4, 0, 0, 0.0, ("perf.traffic",)),
+        claims=Claims(1, 4, 4, 0, 0, 0.0, ("perf.traffic",)),
         constraints=(_one_output, _single_k),
         shared_words=_no_shared_words,
     ),
@@ -171,7 +173,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 32),
         threads_along="columns",
         reuses_block_tile=True,
-        claims=Claims(4, 4, 1, 2, 2.0),
+        claims=Claims(4, 4, 4, 1, 2, 2.0),
         constraints=(_one_output, _square_tile),
         shared_words=_square_tile_words,
     ),
@@ -184,7 +186,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(128, 128, 8, 8, 8),
         threads_along="line",
         reuses_block_tile=True,
-        claims=Claims(4, 4, 4, 2, 0.25, ("perf.bank_conflict",)),
+        claims=Claims(4, 4, 32, 4, 2, 0.25, ("perf.bank_conflict", "perf.uncoalesced")),
         constraints=(_thread_tiles_cover, _fragments_fit_registers),
         shared_words=_thread_tile_words,
     ),
