@@ -1,0 +1,46 @@
+"""Tilewise: plan, run and prove tiled matrix products and other CUDA kernels, with a GPU or without one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilewise.build.nvrtc import compile as compile
+    from tilewise.core.errors import TilewiseError as TilewiseError
+    from tilewise.core.launch import Launch as Launch
+    from tilewise.core.plan import TilePlan as TilePlan
+    from tilewise.core.problem import Problem as Problem
+    from tilewise.emu.machine import emulate as emulate
+    from tilewise.engine.ladder import ladder as ladder
+    from tilewise.engine.matmul import matmul as matmul
+    from tilewise.hw.device import Device as Device
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Device": "tilewise.hw.device",
+    "Launch": "tilewise.core.launch",
+    "Problem": "tilewise.core.problem",
+    "TilePlan": "tilewise.core.plan",
+    "TilewiseError": "tilewise.core.errors",
+    "compile": "tilewise.build.nvrtc",
+    "emulate": "tilewise.emu.machine",
+    "ladder": "tilewise.engine.ladder",
+    "matmul": "tilewise.engine.matmul",
+}
+"""Where each public name lives. They load on first use: the command line answers --help without NumPy or a compiler."""
+
+__all__ = ["Device", "Launch", "Problem", "TilePlan", "TilewiseError", "compile", "emulate", "ladder", "matmul"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
