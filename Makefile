@@ -6,6 +6,7 @@ SET_UP_FROM := pyproject.toml constraints.txt setup.py $(wildcard tools/*.sh too
 	$(wildcard src/tilewise/emu/runtime/*.c src/tilewise/emu/runtime/*.h)
 C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 UV ?= $(shell command -v uv 2>/dev/null)
+export UV PYTHON
 
 .PHONY: help setup demo test check bench-emulator lock clean
 .DELETE_ON_ERROR:
@@ -16,7 +17,7 @@ help: ## this list
 setup: $(STAMP) ## make .venv with everything pinned, and build the C runtime
 
 $(STAMP): $(SET_UP_FROM)
-	@UV="$(UV)" PYTHON="$(PYTHON)" sh tools/set_up.sh $(VENV)
+	@sh tools/set_up.sh $(VENV)
 	@touch $@
 
 demo: $(STAMP) ## climb the ladder at 512^3 on this machine's CPU
@@ -37,8 +38,8 @@ check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an 
 bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 	$(BIN)/python benchmarks/bench_emulator.py
 
-lock: $(STAMP) ## renew constraints.txt from pyproject.toml (needs uv)
-	@UV="$(UV)" sh tools/lock.sh
+lock: ## renew constraints.txt from pyproject.toml (needs uv)
+	@sh tools/lock.sh
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist src/tilewise.egg-info src/tilewise/emu/runtime/*.so

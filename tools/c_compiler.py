@@ -44,7 +44,7 @@ def find_system_compiler() -> tuple[str, ...] | None:
 
 
 def find_compiler() -> tuple[str, ...] | None:
-    """Return a working compiler's command with its flags for the baseline CPU: the system's, else the ziglang wheel's, else None."""
+    """Return a working compiler and its flags for the baseline CPU: the system's, else the ziglang wheel's, else None."""
     return find_system_compiler() or _find_zig()
 
 
