@@ -1,8 +1,8 @@
 """A brute-force replay of what each rung does to memory, from its tiling alone.
 
-Written apart from the emulator: it enumerates, as the CUDA source says, the lanes, addresses and active masks of every request, and
-counts them one by one. It knows that NVRTC keeps every access of these rungs as one instruction of one 4-byte word (as
-test_rung_ptx.py checks), nothing else of the compiled code.
+Written apart from the emulator: it enumerates, as the CUDA source says, the lanes, addresses and active masks of every request,
+and counts them one by one. Of the compiled code it knows only what test_rung_ptx.py checks: NVRTC keeps every access of these
+rungs as one instruction for one 4-byte word.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _one_output(along_rows: bool) -> Callable[[TilePlan, Product], Tally]:
 
 
 def _smem_tile(plan: TilePlan, product: Product) -> Tally:
-    """r03: threads (x, y) of an S x S block; a column-major operand is copied with its coordinates exchanged, into padded rows."""
+    """r03: threads (x, y) of an S x S block; a column-major operand is copied with x and y exchanged, into padded rows."""
     tally = Tally()
     S = plan.BM
     thread, exists = _threads(S * S)

@@ -39,7 +39,11 @@ def test_claims_hold_at_the_default_plan(row: Rung) -> None:
     product, plan, claims = square(128), row.default_plan, row.claims
     tally = replay(row.name, plan, product)
     blocks, k_steps = (product.M // plan.BM) * (product.N // plan.BN), product.K // plan.BK
-    for access, claimed in ((tally.a_load, claims.a_sectors), (tally.b_load, claims.b_sectors), (tally.c_store, claims.c_sectors)):
+    for access, claimed in (
+        (tally.a_load, claims.a_sectors),
+        (tally.b_load, claims.b_sectors),
+        (tally.c_store, claims.c_sectors),
+    ):
         assert access.transactions == claimed * access.requests
         assert access.worst == claimed
     assert tally.counters().worst_bank_conflict_ways == claims.conflict_ways
