@@ -1,0 +1,29 @@
+"""`tilewise devices`: the catalogue on the command line, each figure with its source."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def devices(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these, such as h200 a100.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a device.")] = False,
+) -> None:
+    """Show the GPUs that Tilewise knows: limits, rates and the source of each figure."""
+    from tilewise.hw.catalog import DEVICES, device
+
+    chosen = [device(name) for name in names] if names else list(DEVICES.values())
+    if as_json:
+        from tilewise.render.json import as_json as to_json
+
+        print(to_json([json.loads(one.to_json()) for one in chosen]))
+        return
+
+    from rich.console import Console
+
+    from tilewise.render.devices import render_devices
+
+    render_devices(chosen, Console())

@@ -1,0 +1,78 @@
+"""`tilewise ladder`: the climb on the command line. Reads the arguments; the figures come from engine, their looks from render."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tilewise.core.errors import TilewiseError, nearest
+
+WRONG_RESULT = 1
+DEFAULT_SIZE = 512
+MOST_DIGITS = 20
+"""More than any size has; Python itself refuses to read numbers of thousands of digits."""
+OPTIONS = ("--rungs", "--device", "--tile", "--layout", "--seed", "--threads", "--json", "--help")
+
+
+def ladder(
+    sizes: Annotated[list[str] | None, typer.Argument(metavar="[M N K]", help="Sizes of C = A B; one for a cube, none for 512.")] = None,
+    rungs: Annotated[str | None, typer.Option(help="Only these rungs, such as r01,r03.")] = None,
+    device: Annotated[str, typer.Option(help="The GPU to build for and hold the counts against; see tilewise devices.")] = "h200",
+    tile: Annotated[int | None, typer.Option(help="Side of r03's tile: 8, 16 or 32.")] = None,
+    layout: Annotated[str, typer.Option(help="Order of A, then of B: r row-major, c column-major; rr, rc, cr or cc.")] = "rr",
+    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; counts are the same.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a rung.")] = False,
+) -> None:
+    """Climb from the naive matrix product to the tiled ones: build, emulate, check and count each rung."""
+    M, N, K = parse_sizes(sizes or [])
+
+    # Loaded once the arguments are read: --help and their errors need none of it.
+    from rich.console import Console
+
+    from tilewise.engine import ladder as engine
+    from tilewise.render.json import as_json as to_json
+    from tilewise.render.progress import show_progress
+    from tilewise.render.terminal import render_ladder
+
+    names = None if rungs is None else [name.strip() for name in rungs.split(",")]
+    with show_progress() as progress:
+        rows = engine.ladder(
+            M, N, K, rungs=names, device=device, tile=tile, layout=layout, seed=seed, threads=threads, progress=progress
+        )
+    if as_json:
+        print(to_json([row.to_json() for row in rows]))
+    else:
+        render_ladder(rows, Console(), tile=tile)
+    wrong = [row.rung for row in rows if not row.correct]
+    if wrong:
+        print(f"tilewise: wrong result: {', '.join(wrong)}", file=sys.stderr)
+        raise typer.Exit(WRONG_RESULT)
+
+
+def parse_sizes(words: list[str]) -> tuple[int, int, int]:
+    """Return M, N, K: 512 each for no word, a cube for one.
+
+    Raises TilewiseError for two words or more than three, for a word that is no whole number of at least 1, and for an unknown
+    option among them.
+    """
+    match [_parse_size(word) for word in words]:
+        case []:
+            return DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE
+        case [side]:
+            return side, side, side
+        case [M, N, K]:
+            return M, N, K
+        case given:
+            raise TilewiseError(f"{len(given)} sizes ({' '.join(words)}) are no problem: give M N K, one size for a cube, or none for 512.")
+
+
+def _parse_size(word: str) -> int:
+    if word.startswith("-") and not word[1:2].isdigit():
+        option = word.partition("=")[0]
+        raise TilewiseError(f"ladder has no option {option}.{nearest(option, OPTIONS)}")
+    if not (word.isascii() and word.isdecimal() and len(word) <= MOST_DIGITS and int(word) >= 1):
+        raise TilewiseError(f"size {word!r} is not a whole number of at least 1.")
+    return int(word)

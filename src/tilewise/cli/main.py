@@ -1,0 +1,50 @@
+"""The `tilewise` command: gathers the verbs, and turns what a user can cause into a sentence and an exit code.
+
+Exit codes: 0 clean, 1 findings (such as a wrong result), 2 could not run, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import tilewise
+from tilewise.cli import devices, ladder
+from tilewise.core.errors import TilewiseError
+
+COULD_NOT_RUN = 2
+
+# Plain help: loading rich for it would take longer than all the rest.
+app = typer.Typer(
+    name="tilewise", help=tilewise.__doc__, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True
+)
+app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
+app.command()(devices.devices)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line (`sys.argv` by default) and exit with its code."""
+    try:
+        app(arguments, prog_name="tilewise")
+    except TilewiseError as error:
+        print(f"tilewise: {error}", file=sys.stderr)
+        sys.exit(COULD_NOT_RUN)
+    except MemoryError as error:
+        print(f"tilewise: out of memory: {error or 'choose smaller sizes'}", file=sys.stderr)
+        sys.exit(COULD_NOT_RUN)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tilewise {tilewise.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)] = False,
+) -> None:
+    """Options of the command itself."""
