@@ -41,7 +41,7 @@ class BuildRuntime(build_ext):
 
 
 class PythonFreeWheel(bdist_wheel):
-    """Tags the wheel for any Python 3 on this platform (docs/adr/0001)."""
+    """Tags the wheel for any Python 3 on this platform (docs/adr/0002)."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """Return py3-none and the platform."""
