@@ -1,4 +1,4 @@
-"""What every test runs under: a cache folder of its own, repeatable examples in CI, and a skip where a test's hardware is missing."""
+"""What every test runs under: a cache folder of its own, repeatable examples in CI, a skip where a test's hardware is missing."""
 
 from __future__ import annotations
 
