@@ -12,7 +12,7 @@ def devices(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these, such as h200 a100.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a device.")] = False,
 ) -> None:
-    """Show the GPUs that Tilewise knows: limits, rates and the source of each figure."""
+    """List the GPUs with limits, rates and their sources."""
     from tilewise.hw.catalog import DEVICES, device
 
     chosen = [device(name) for name in names] if names else list(DEVICES.values())
@@ -24,6 +24,10 @@ def devices(
 
     from rich.console import Console
 
-    from tilewise.render.devices import render_devices
+    from tilewise.render.devices import render_catalogue, render_device
 
-    render_devices(chosen, Console())
+    console = Console()
+    if not names:
+        render_catalogue(chosen, console)
+    for one in chosen if names else ():
+        render_device(one, console)

@@ -26,7 +26,7 @@ def ladder(
     threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; counts are the same.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a rung.")] = False,
 ) -> None:
-    """Climb from the naive matrix product to the tiled ones: build, emulate, check and count each rung."""
+    """Climb from the naive product to tiled ones, counting all."""
     M, N, K = parse_sizes(sizes or [])
 
     # Loaded once the arguments are read: --help and their errors need none of it.

@@ -1,8 +1,8 @@
-"""The catalogue as a table for people: a column a device, a row a figure, and a numbered source behind each figure."""
+"""The catalogue for people: all devices at a glance, or one with every figure, and the source behind each figure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,38 +10,62 @@ from rich.table import Table
 
 from tilewise.hw.device import FIGURES, Device
 from tilewise.render.terminal import plain
+from tilewise.render.units import show_ratio
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-LABEL_WIDTH = 36
-COLUMN_WIDTH = 20
+GLANCE: tuple[tuple[str, str, Callable[[Device], str]], ...] = (
+    ("SMs", "sms", lambda device: str(device.sms)),
+    ("GHz", "clock_hz", lambda device: f"{device.clock_hz / 1e9:.3f}"),
+    ("FMAs/SM", "fp32_fmas_per_sm_per_clock", lambda device: str(device.fp32_fmas_per_sm_per_clock)),
+    ("GB/s", "hbm_bandwidth_bytes_per_s", lambda device: f"{device.hbm_bandwidth_bytes_per_s / 1e9:,.0f}"),
+    ("L2 MiB", "l2_bytes", lambda device: show_ratio(device.l2_bytes / 2**20)),
+    ("shared KiB", "shared_bytes_per_block_optin", lambda device: show_ratio(device.shared_bytes_per_block_optin / 2**10)),
+)
+"""What the overview shows: a heading, the field behind it and how it is written."""
+
+LEGEND = (
+    "SMs; their clock; fp32 FMAs a clock and SM; bandwidth of device memory; L2; shared memory of a block at most.",
+    "From these follow fp32 TFLOP/s (2 FMAs x SMs x clock) and the ridge point without caches, in FLOP a byte of memory.",
+    "tilewise devices NAME shows every figure of a device.",
+)
 
 
-def render_devices(devices: Sequence[Device], console: Console) -> None:
-    """Print the devices' figures in tables as wide as the console, with [numbers] of the sources listed below."""
+def render_catalogue(devices: Sequence[Device], console: Console) -> None:
+    """Print a row a device, with [numbers] of the sources that are listed below."""
     numbers: dict[str, int] = {}
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("device", no_wrap=True)
+    for heading, _, _ in GLANCE:
+        table.add_column(heading, justify="right")
+    table.add_column("TFLOP/s", justify="right")
+    table.add_column("FLOP/B", justify="right")
     for device in devices:
-        for name in FIGURES:
-            numbers.setdefault(device.sources[name], len(numbers) + 1)
-    abreast = max(1, (console.width - LABEL_WIDTH) // COLUMN_WIDTH)
-    for first in range(0, len(devices), abreast):
-        console.print(_table(devices[first : first + abreast], numbers))
-        console.print()
+        cells = []
+        for _, field, show in GLANCE:
+            number = numbers.setdefault(device.sources[field], len(numbers) + 1)
+            cells.append(plain(f"{show(device)} [{number}]"))
+        peak = device.fp32_flops_per_s
+        ridge = peak / device.hbm_bandwidth_bytes_per_s
+        table.add_row(plain(device.key), *cells, f"{peak / 1e12:.1f}", show_ratio(ridge))
+    console.print(table)
+    console.print()
+    for sentence in LEGEND:
+        console.print(sentence)
+    console.print()
     for source, number in numbers.items():
         console.print(plain(f"[{number}] {source}"))
 
 
-def _table(devices: Sequence[Device], numbers: dict[str, int]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for device in devices:
-        table.add_column(plain(device.key), justify="right")
-    table.add_row("name", *(plain(device.name) for device in devices))
-    table.add_row("arch", *(plain(device.arch) for device in devices))
+def render_device(device: Device, console: Console) -> None:
+    """Print every figure of a device beside its source."""
+    title = plain(f"{device.key}: {device.name}, compute capability {'.'.join(map(str, device.compute_capability))}, {device.arch}", "bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("figure", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("source")
     for name in FIGURES:
-        cells = (f"{getattr(device, name):,} [{numbers[device.sources[name]]}]" for device in devices)
-        table.add_row(plain(name), *(plain(cell) for cell in cells))
-    for name in ("fp32_flops_per_s", "shared_wavefronts_per_s", "l1_sectors_per_s"):
-        table.add_row(plain(f"= {name}"), *(plain(f"{getattr(device, name):,.4g}") for device in devices))
-    return table
+        table.add_row(plain(name), f"{getattr(device, name):,}", plain(device.sources[name]))
+    console.print(title)
+    console.print(table)
