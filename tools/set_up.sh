@@ -21,7 +21,10 @@ works() {
 }
 
 if [ -n "$UV" ]; then
-    works || "$UV" venv --clear --python "$(find_python)" "$venv"
+    if ! works; then
+        python=$(find_python)
+        "$UV" venv --clear --python "$python" "$venv"
+    fi
     # tilewise itself is built anew each time: its C sources may have changed.
     exec "$UV" pip install --python "$venv/bin/python" --constraints constraints.txt --build-constraints constraints.txt \
         --reinstall-package tilewise --editable ".[$extras]"
