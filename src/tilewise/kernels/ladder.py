@@ -13,6 +13,7 @@ from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.launch import Dim3
 from tilewise.core.plan import TilePlan
 from tilewise.core.problem import LAYOUTS, Layout, Problem
+from tilewise.hw.banks import BANKS, WORD_BYTES
 
 if TYPE_CHECKING:
     from tilewise.hw.device import Device
@@ -25,14 +26,11 @@ GRID_ROWS = 65_535
 """Most blocks along y [the same table]; along x there may be 2^31 - 1."""
 REGISTERS_PER_THREAD = 255
 """[the same table]"""
-BANKS = 32
-"""Banks of shared memory, one 4-byte word wide each [the same guide, Shared Memory]."""
-WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a rung says of itself: at its default plan, layout rr, on sizes that its tiles divide and rows that begin at a sector."""
+    """What a rung says of itself: default plan, layout rr, sizes that its tiles divide and rows that begin at a sector."""
 
     a_sectors: int
     """Sectors that a request for A touches, 4 being the least for 32 different words."""
@@ -76,7 +74,7 @@ class Rung:
 
 
 def bank_pad(run: int) -> int:
-    """Return the words by which each row of a tile is padded, when a warp's transposing store steps down `run` rows for each column.
+    """Return the words of padding a row for a tile that a warp stores transposed, stepping down `run` rows for each column.
 
     32 lanes then fall into 32 different banks wherever `run` divides 32 and the unpadded row is a multiple of 32/run words.
     The twin of `bank_pad` in cuda/banks.cuh.
@@ -240,7 +238,7 @@ def objections(rung: Rung, plan: TilePlan, device: Device | None = None, problem
     if bad:
         return bad
     found = [sentence for constraint in rung.constraints for sentence in constraint(plan)]
-    found += _beyond_block_limits(rung, plan)
+    found += _beyond_block_limits(rung, plan, device)
     if device is not None:
         found += _beyond_device(rung, device)
     if problem is not None:
@@ -252,16 +250,18 @@ def _is_size(size: object) -> bool:
     return isinstance(size, int) and not isinstance(size, bool) and size >= 1
 
 
-def _beyond_block_limits(rung: Rung, plan: TilePlan) -> Iterator[str]:
-    if plan.threads > THREADS_PER_BLOCK:
+def _beyond_block_limits(rung: Rung, plan: TilePlan, device: Device | None) -> Iterator[str]:
+    threads = device.threads_per_block if device else THREADS_PER_BLOCK
+    shared = device.shared_bytes_per_block if device else STATIC_SHARED_BYTES
+    if plan.threads > threads:
         yield (
-            f"a block tile of {plan.BM} x {plan.BN} with thread tiles of {plan.TM} x {plan.TN} takes {plan.threads} threads, more "
-            f"than the {THREADS_PER_BLOCK} that a block has: give a smaller block tile or larger thread tiles."
+            f"a block tile of {plan.BM} x {plan.BN} with thread tiles of {plan.TM} x {plan.TN} takes {plan.threads} threads, "
+            f"more than the {threads} that a block has: give a smaller block tile or larger thread tiles."
         )
     taken = max(shared_bytes(rung, plan, layout) for layout in LAYOUTS)
-    if taken > STATIC_SHARED_BYTES:
+    if taken > shared:
         yield (
-            f"the tiles take {taken} bytes of shared memory, more than the {STATIC_SHARED_BYTES} that a block's arrays of fixed "
+            f"the tiles take {taken} bytes of shared memory, more than the {shared} that a block's arrays of fixed "
             f"size have: give a smaller BK or block tile."
         )
 

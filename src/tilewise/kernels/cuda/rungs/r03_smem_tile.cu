@@ -32,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(plan::BM* plan::BN)
     const int block_row = blockIdx.y * S, block_col = blockIdx.x * S;
 
     float acc = 0.0f;
+#pragma unroll 1  // one k-step a round, as written
     for (int k0 = 0; k0 < K; k0 += S) {
         // Past the edge stand zeros, which add nothing.
         const bool a_inside = block_row + a_row < M && k0 + a_k < K;

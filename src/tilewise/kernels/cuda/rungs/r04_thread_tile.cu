@@ -30,6 +30,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int block_row = blockIdx.y * BM, block_col = blockIdx.x * BN;
 
     float acc[TM][TN] = {};
+#pragma unroll 1  // one k-step a round, as written
     for (int k0 = 0; k0 < K; k0 += BK) {
         // All threads copy, each walking the operand along its own memory order, so that copies coalesce.
 #pragma unroll
