@@ -1,0 +1,81 @@
+"""Source positions: `.file`, `.loc` and the names in `.section .debug_str`. Knows nothing of instructions."""
+
+from __future__ import annotations
+
+import re
+
+from tilewise.ptx.ast import Position
+
+_FILE = re.compile(r'^[ \t]*\.file\s++(\d{1,9})\s++"((?:[^"\\\n]|\\.)*+)"', re.MULTILINE)
+_ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
+_SECTION = re.compile(r"\.section\s++([\w.$]++)\s*+\{([^{}]*+)\}", re.ASCII)
+_STRING_LINE = re.compile(r"([A-Za-z_$][\w$]*+)\s*+:|\.b8\s++([\d,\s]++)", re.ASCII)
+
+Location = tuple[int, int, int]
+"""File number, line, column."""
+
+
+class LineTable:
+    """Turns `.loc` directives into positions. `files` are the paths by number, `names` the bytes of .debug_str by label."""
+
+    def __init__(self, files: dict[int, str], strings: bytes, labels: dict[str, int]) -> None:
+        self.files = files
+        self._strings = strings
+        self._labels = labels
+        self._latest: dict[Location, Position] = {}
+
+    def enter_function(self) -> None:
+        """Forget the positions of the function before: an inlined_at refers to a `.loc` of its own function."""
+        self._latest.clear()
+
+    def position(self, place: Location, function: tuple[str, int] | None, inlined_at: Location | None) -> Position:
+        """Return the position of a `.loc` with a line of at least 1.
+
+        `function` is the label and offset after `function_name`. The chain of callers comes from the `.loc` before this one that
+        names the place of `inlined_at` (PTX ISA, section 11.5.3: it must lexically precede).
+        """
+        caller = None
+        if inlined_at is not None:
+            caller = self._latest.get(inlined_at) or self._plain(inlined_at)
+        file, line, column = place
+        position = Position(self._file(file), line, column, self._name(*function) if function else None, caller)
+        self._latest[place] = position
+        return position
+
+    def _plain(self, place: Location) -> Position:
+        return Position(self._file(place[0]), place[1], place[2])
+
+    def _file(self, number: int) -> str:
+        return self.files.get(number, f"<file {number}>")
+
+    def _name(self, label: str, offset: int) -> str | None:
+        start = self._labels.get(label)
+        if start is None:
+            return None
+        name = self._strings[start + offset :].split(b"\0", 1)[0]
+        return name.decode("utf-8", "replace") or None
+
+
+def read_line_table(text: str) -> LineTable:
+    """Return the line table of a PTX text (without comments), whose `.file` and `.section` blocks may come after the code."""
+    files = {int(number): _ESCAPE.sub(_unescape, path) for number, path in _FILE.findall(text)}
+    strings = bytearray()
+    labels: dict[str, int] = {".debug_str": 0}
+    for section in _SECTION.finditer(text):
+        if section.group(1) == ".debug_str":
+            _read_strings(section.group(2), strings, labels)
+    return LineTable(files, bytes(strings), labels)
+
+
+def _read_strings(body: str, strings: bytearray, labels: dict[str, int]) -> None:
+    for line in _STRING_LINE.finditer(body):
+        label, values = line.groups()
+        if label is not None:
+            labels[label] = len(strings)
+        else:
+            strings.extend(int(value[-9:]) & 0xFF for value in re.findall(r"\d+", values))
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape.group(1)
+    return chr(int(code, 8)) if len(code) == 3 else str(code)
