@@ -106,7 +106,8 @@ class Tally:
 def sectors(words: Ints, active: Mask) -> Ints:
     """Return how many 32-byte sectors each request touches; lanes stand along the last axis."""
     words, active = np.broadcast_arrays(words, active)
-    return _distinct(np.where(active, words // SECTOR_WORDS, -1).reshape(-1, WARP)).sum(axis=-1)
+    touched: Ints = _distinct(np.where(active, words // SECTOR_WORDS, -1).reshape(-1, WARP)).sum(axis=-1)
+    return touched
 
 
 def wavefronts(words: Ints, active: Mask) -> Ints:
@@ -116,7 +117,8 @@ def wavefronts(words: Ints, active: Mask) -> Ints:
     first = _distinct(rows)
     request, lane = np.nonzero(first)
     banks = np.bincount(request * BANKS + rows[request, lane] % BANKS, minlength=len(rows) * BANKS)
-    return banks.reshape(-1, BANKS).max(axis=-1)
+    most: Ints = banks.reshape(-1, BANKS).max(axis=-1)
+    return most
 
 
 def _distinct(rows: Ints) -> Mask:
@@ -157,9 +159,9 @@ def _one_output(along_rows: bool) -> Callable[[TilePlan, Product], Tally]:
         block_row, block_col = _blocks(plan, product)
         row, col = block_row + (x if along_rows else y), block_col + (y if along_rows else x)
         active = exists & product.inside_c(row, col)
-        for k in range(product.K):
-            tally.a_load.add(active, sectors(product.a_word(row, np.int64(k)), active))
-            tally.b_load.add(active, sectors(product.b_word(np.int64(k), col), active))
+        for k in np.arange(product.K).reshape(-1, 1):
+            tally.a_load.add(active, sectors(product.a_word(row, k), active))
+            tally.b_load.add(active, sectors(product.b_word(k, col), active))
         tally.c_store.add(active, sectors(product.c_word(row, col), active))
         tally.fma = int(active.sum()) * product.K
         return tally

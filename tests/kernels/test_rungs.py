@@ -50,8 +50,8 @@ def edges(plan: TilePlan) -> list[tuple[int, int, int]]:
 
 def assert_right(problem: Problem, a: Floats, b: Floats, c: Floats) -> None:
     exact, scale = a.astype(np.float64) @ b.astype(np.float64), np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
-    atol, rtol = TOLERANCES[problem.dtype]
-    assert np.all(np.abs(c - exact) <= atol + rtol * scale), problem
+    tolerance = TOLERANCES[problem.dtype]
+    assert np.all(np.abs(c - exact) <= tolerance.atol + tolerance.rtol * scale), problem
 
 
 def assert_padding_untouched(c: Matrix) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tilewise.core.errors import TilewiseError
 from tilewise.core.plan import TilePlan
 from tilewise.core.problem import LAYOUTS, Problem
+from tilewise.hw.catalog import device
 from tilewise.kernels.ladder import LADDER, Rung, bank_pad, block, grid, objections, rung, shared_bytes
 from tilewise.kernels.source import CUDA_FOLDER
 
@@ -106,6 +107,21 @@ def test_offered_tile_meets_no_objection() -> None:
 def test_problems_beyond_the_kernels_indices_are_refused(problem: Problem, sentence: str) -> None:
     (found,) = objections(rung("r03"), TilePlan(32, 32, 32), problem=problem)
     assert re.search(sentence, found)
+
+
+def test_device_states_the_limits_and_the_capability() -> None:
+    h200 = device("h200")
+    small = dataclasses.replace(h200, threads_per_block=512, shared_bytes_per_block=4096)
+    newer = dataclasses.replace(rung("r03"), least_compute_capability=(9, 1))
+    plan = TilePlan(32, 32, 32)
+    assert objections(rung("r03"), plan, h200) == ()
+    assert [re.search(r"than the \d+", sentence)[0] for sentence in objections(rung("r03"), plan, small)] == [  # type: ignore[index]
+        "than the 512",
+        "than the 4096",
+    ]
+    assert objections(newer, plan, h200) == (
+        f"r03 needs compute capability 9.1; {h200.name} has 9.0: choose a lower rung or a newer device.",
+    )
 
 
 def test_largest_problems_meet_no_objection() -> None:
