@@ -1,0 +1,437 @@
+"""The 32-lane builder: LLVM IR for one warp, keeping uniform and patterned values as scalars.
+
+Knows value shapes and LLVM's spelling; knows nothing of PTX, memory or control flow. In a dry run nothing is written and only the
+shapes of the results matter: the analysis and the emission are the same code.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from tilewise.emu.patterns import FULL, LANES, Shape, fits_below, trailing_zeros, wrap
+
+FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
+
+
+def bits_of(type_: str) -> int:
+    """Width of a scalar LLVM type."""
+    return FLOAT_BITS.get(type_) or int(type_[1:])
+
+
+def is_float(type_: str) -> bool:
+    return type_ in FLOAT_BITS
+
+
+def vector_type(type_: str) -> str:
+    return f"<{LANES} x {type_}>"
+
+
+class Value:
+    """One value in 32 lanes; see patterns.Shape for the three kinds. `scalar` and `vector` are LLVM operands."""
+
+    __slots__ = ("constant", "high", "low", "offsets", "scalar", "type", "vector", "zeros")
+
+    def __init__(
+        self,
+        type_: str,
+        scalar: str | None = None,
+        *,
+        vector: str | None = None,
+        offsets: tuple[int, ...] | None = None,
+        zeros: int = 0,
+        low: int | None = None,
+        high: int | None = None,
+        constant: int | None = None,
+    ) -> None:
+        self.type = type_
+        self.scalar = scalar
+        self.vector = vector
+        self.offsets = offsets
+        self.zeros = zeros
+        self.low = low
+        self.high = high
+        self.constant = constant
+
+    @property
+    def is_full(self) -> bool:
+        return self.scalar is None
+
+    @property
+    def is_uniform(self) -> bool:
+        return self.scalar is not None and self.offsets is None
+
+    @property
+    def is_patterned(self) -> bool:
+        return self.offsets is not None
+
+    @property
+    def shape(self) -> Shape:
+        if self.scalar is None:
+            return FULL
+        return Shape(False, self.offsets, self.zeros, self.low, self.high, self.constant)
+
+    def base(self) -> Value:
+        """The uniform part of a patterned value."""
+        return Value(self.type, self.scalar, zeros=self.zeros, low=self.low, high=self.high, constant=self.constant)
+
+
+_FOLD: dict[str, Callable[[int, int, int], int]] = {
+    "add": lambda a, b, bits: a + b,
+    "sub": lambda a, b, bits: a - b,
+    "mul": lambda a, b, bits: a * b,
+    "and": lambda a, b, bits: a & b,
+    "or": lambda a, b, bits: a | b,
+    "xor": lambda a, b, bits: a ^ b,
+    "shl": lambda a, b, bits: a << b,
+    "lshr": lambda a, b, bits: (a & ((1 << bits) - 1)) >> b,
+    "ashr": lambda a, b, bits: a >> b,
+}
+
+
+class Lanes:
+    """Builds straight-line code on 32-lane values."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.declarations: set[str] = set()
+        self.dry = False
+        self._count = 0
+
+    # -- text
+
+    def emit(self, text: str) -> None:
+        if not self.dry:
+            self.lines.append("  " + text)
+
+    def define(self, text: str) -> str:
+        """Emit `%t = text` and return the name."""
+        if self.dry:
+            return "%dry"
+        self._count += 1
+        name = f"%t{self._count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def label(self, name: str) -> None:
+        if not self.dry:
+            self.lines.append(f"{name}:")
+
+    def fresh(self, stem: str) -> str:
+        """Return a label or name that nothing else has."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def declare(self, text: str) -> None:
+        self.declarations.add(f"declare {text}")
+
+    # -- making values
+
+    def constant(self, type_: str, value: int) -> Value:
+        """An integer constant (or i1), wrapped to its width."""
+        if type_ == "i1":
+            return Value(type_, "true" if value & 1 else "false", constant=value & 1)
+        value = wrap(value, bits_of(type_))
+        return Value(type_, str(value), constant=value, zeros=trailing_zeros(value), low=value, high=value)
+
+    def float_constant(self, type_: str, value: float) -> Value:
+        """A float or double constant; NaN payloads are kept by `bits_constant`."""
+        return Value(type_, f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
+
+    def full(self, type_: str, vector: str) -> Value:
+        return Value(type_, vector=vector)
+
+    def patterned(self, base: Value, offsets: tuple[int, ...]) -> Value:
+        """base + offsets, a uniform value again where all offsets are the same."""
+        bits = bits_of(base.type)
+        offsets = tuple(wrap(offset, bits) for offset in offsets)
+        if min(offsets) == max(offsets):
+            return self.binary("add", base, self.constant(base.type, offsets[0])) if offsets[0] else base
+        return Value(
+            base.type, base.scalar, offsets=offsets, zeros=base.zeros, low=base.low, high=base.high, constant=base.constant
+        )
+
+    def of_shape(self, type_: str, shape: Shape, scalar: str, vector: str) -> Value:
+        """A value of a known shape, given the name of its scalar or vector."""
+        if shape.full:
+            return self.full(type_, vector)
+        if shape.constant is not None and shape.offsets is None:
+            return self.constant(type_, shape.constant)
+        if shape.constant is not None:
+            scalar = str(shape.constant)
+        return Value(
+            type_,
+            scalar,
+            offsets=shape.offsets,
+            zeros=shape.zeros,
+            low=shape.low,
+            high=shape.high,
+            constant=shape.constant,
+        )
+
+    # -- views of a value
+
+    def vector(self, value: Value) -> str:
+        """The value as a vector operand."""
+        if value.vector is not None:
+            return value.vector
+        wide = vector_type(value.type)
+        if value.is_uniform and value.scalar == "0":
+            value.vector = "zeroinitializer"
+        elif value.is_uniform and (value.constant is not None or value.scalar.startswith("0x")):  # type: ignore[union-attr]
+            value.vector = self.literal(value.type, [value.scalar] * LANES)
+        elif value.is_uniform:
+            first = self.define(f"insertelement {wide} poison, {value.type} {value.scalar}, i32 0")
+            value.vector = self.define(f"shufflevector {wide} {first}, {wide} poison, <{LANES} x i32> zeroinitializer")
+        else:
+            assert value.offsets is not None
+            spread = self.vector(value.base())
+            offsets = self.literal(value.type, value.offsets)
+            value.vector = self.define(f"add {wide} {spread}, {offsets}")
+        return value.vector
+
+    def literal(self, type_: str, items: object) -> str:
+        """A vector literal."""
+        return "<" + ", ".join(f"{type_} {item}" for item in items) + ">"  # type: ignore[attr-defined]
+
+    def mask_bits(self, value: Value) -> str:
+        """An i1 value as an i32 with one bit a lane."""
+        if value.is_uniform:
+            return self.define(f"sext i1 {value.scalar} to i32")
+        return self.define(f"bitcast <{LANES} x i1> {self.vector(value)} to i32")
+
+    def from_mask(self, mask: str) -> Value:
+        """An i1 value from an i32 with one bit a lane."""
+        return self.full("i1", self.define(f"bitcast i32 {mask} to <{LANES} x i1>"))
+
+    # -- integers
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        """An integer operation by its LLVM name, wrapping at the operands' width. Shift counts must be below the width."""
+        if a.constant is not None and b.constant is not None and a.is_uniform and b.is_uniform:
+            return self.constant(a.type, _FOLD[op](a.constant, b.constant, bits_of(a.type)))
+        if a.is_uniform and b.is_uniform:
+            return self._uniform_binary(op, a, b)
+        if not (a.is_full or b.is_full):
+            result = self._patterned_binary(op, a, b)
+            if result is not None:
+                return result
+        return self.full(a.type, self.define(f"{op} {vector_type(a.type)} {self.vector(a)}, {self.vector(b)}"))
+
+    def _uniform_binary(self, op: str, a: Value, b: Value) -> Value:
+        if b.constant == 0 and op in ("add", "sub", "or", "xor", "shl", "lshr", "ashr"):
+            return a
+        if a.constant == 0 and op in ("add", "or", "xor"):
+            return b
+        zeros = _result_zeros(op, a, b)
+        low, high = _result_bounds(op, a, b)
+        if low is not None and low == high:
+            return self.constant(a.type, low)
+        return Value(a.type, self.define(f"{op} {a.type} {a.scalar}, {b.scalar}"), zeros=zeros, low=low, high=high)
+
+    def _patterned_binary(self, op: str, a: Value, b: Value) -> Value | None:
+        """The result where it is again scalar + offsets whatever the scalar; else None."""
+        none = (0,) * LANES
+        va, vb = a.offsets or none, b.offsets or none
+        count = b.constant if b.is_uniform else None
+        match op:
+            case "add":
+                return self.patterned(self.binary("add", a.base(), b.base()), tuple(x + y for x, y in zip(va, vb, strict=True)))
+            case "sub":
+                return self.patterned(self.binary("sub", a.base(), b.base()), tuple(x - y for x, y in zip(va, vb, strict=True)))
+            case "mul":
+                if count is None and (a.constant is None or not a.is_uniform):
+                    return None
+                value, factor = (a, b) if count is not None else (b, a)
+                assert value.offsets is not None and factor.constant is not None
+                scaled = tuple(offset * factor.constant for offset in value.offsets)
+                return self.patterned(self.binary("mul", value.base(), factor), scaled)
+            case "shl" if count is not None:
+                return self.patterned(self.binary("shl", a.base(), b), tuple(x << count for x in va))
+            case "lshr" | "ashr" if count is not None and a.offsets is not None and fits_below(va, a.zeros):
+                return self.patterned(self.binary(op, a.base(), b), tuple(x >> count for x in va))
+            case "and" | "or" | "xor":
+                return self._patterned_bitwise(op, a, b)
+        return None
+
+    def _patterned_bitwise(self, op: str, a: Value, b: Value) -> Value | None:
+        """Bitwise with a constant: the bits below the scalar's known zeros belong to the offsets alone."""
+        if b.constant is None or not b.is_uniform:
+            a, b = b, a
+        if b.constant is None or not b.is_uniform or a.offsets is None or not fits_below(a.offsets, a.zeros):
+            return None
+        bits = bits_of(a.type)
+        if a.zeros >= bits:  # the scalar is 0
+            return self.patterned(self.constant(a.type, 0), tuple(_FOLD[op](x, b.constant, bits) for x in a.offsets))
+        low_bits = (1 << a.zeros) - 1
+        high = self.binary(op, a.base(), self.constant(a.type, b.constant & ~low_bits))
+        return self.patterned(high, tuple(_FOLD[op](x, b.constant & low_bits, bits) for x in a.offsets))
+
+    def extend(self, op: str, type_: str, a: Value) -> Value:
+        """sext or zext to a wider integer type."""
+        bits, wide = bits_of(a.type), vector_type(type_)
+        if a.is_uniform:
+            return self._extend_uniform(op, type_, a)
+        if a.is_patterned and _extends_lanewise(op, a, bits):
+            assert a.offsets is not None
+            return self.patterned(self._extend_uniform(op, type_, a.base()), a.offsets)
+        return self.full(type_, self.define(f"{op} {vector_type(a.type)} {self.vector(a)} to {wide}"))
+
+    def _extend_uniform(self, op: str, type_: str, a: Value) -> Value:
+        bits = bits_of(a.type)
+        if a.constant is not None:
+            return self.constant(type_, a.constant if op == "sext" else a.constant & ((1 << bits) - 1))
+        low, high = a.low, a.high
+        if low is None or (op == "zext" and low < 0):
+            low, high = (0, (1 << bits) - 1) if op == "zext" and type_ != a.type else (-(1 << bits - 1), (1 << bits - 1) - 1)
+        scalar = self.define(f"{op} {a.type} {a.scalar} to {type_}")
+        return Value(type_, scalar, zeros=a.zeros, low=low, high=high)
+
+    def truncate(self, type_: str, a: Value) -> Value:
+        """Keep the low bits."""
+        if a.constant is not None and a.is_uniform:
+            return self.constant(type_, a.constant)
+        if a.is_full:
+            return self.full(type_, self.define(f"trunc {vector_type(a.type)} {self.vector(a)} to {vector_type(type_)}"))
+        bits = bits_of(type_)
+        inside = a.low is not None and a.high is not None and a.low >= -(1 << bits - 1) and a.high < 1 << bits - 1
+        if a.constant is not None:
+            base = self.constant(type_, a.constant)
+        else:
+            base = Value(
+                type_,
+                self.define(f"trunc {a.type} {a.scalar} to {type_}"),
+                zeros=a.zeros,
+                low=a.low if inside else None,
+                high=a.high if inside else None,
+            )
+        return self.patterned(base, a.offsets) if a.offsets is not None else base
+
+    # -- anything elementwise
+
+    def elementwise(self, type_: str, text: Callable[[str, list[str]], str], *args: Value) -> Value:
+        """An instruction that exists for scalars and vectors alike.
+
+        `text(wide, operands)` gives it for `wide` = "" (scalar types) or "v" (vectors of 32); the helper `spell` writes types.
+        """
+        if all(arg.is_uniform for arg in args):
+            return Value(type_, self.define(text("", [arg.scalar for arg in args])))  # type: ignore[misc]
+        return self.full(type_, self.define(text("v", [self.vector(arg) for arg in args])))
+
+    def operation(self, op: str, *args: Value) -> Value:
+        """`op type a, b`: operands and result of one type, such as fadd or udiv."""
+        type_ = args[0].type
+        return self.elementwise(type_, lambda wide, names: f"{op} {spell(wide, type_)} {', '.join(names)}", *args)
+
+    def convert(self, op: str, type_: str, a: Value) -> Value:
+        """`op a to type`: sitofp, fptosi, fpext, bitcast and their like."""
+        return self.elementwise(type_, lambda wide, names: f"{op} {spell(wide, a.type)} {names[0]} to {spell(wide, type_)}", a)
+
+    def compare(self, op: str, a: Value, b: Value) -> Value:
+        """`icmp ult` or `fcmp olt` and their like."""
+        if a.is_uniform and b.is_uniform and op in ("icmp eq", "icmp ne") and None not in (a.constant, b.constant):
+            return self.constant("i1", int((a.constant == b.constant) == (op == "icmp eq")))
+        return self.elementwise("i1", lambda wide, names: f"{op} {spell(wide, a.type)} {names[0]}, {names[1]}", a, b)
+
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """An overloaded LLVM intrinsic whose operands and result share a type: llvm.fma, llvm.smax, llvm.ctpop."""
+        type_ = args[0].type
+        suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(type_, type_)
+
+        def text(wide: str, names: list[str]) -> str:
+            spelled = spell(wide, type_)
+            full_name = f"@{name}.{'v32' if wide else ''}{suffix}"
+            self.declare(f"{spelled} {full_name}({', '.join([spelled] * len(names))})")
+            return f"call {spelled} {full_name}({', '.join(f'{spelled} {operand}' for operand in names)})"
+
+        return self.elementwise(type_, text, *args)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        """Lane by lane a where `condition` holds, else b."""
+        if condition.constant is not None and condition.is_uniform:
+            return a if condition.constant else b
+        if condition.is_uniform and not (a.is_uniform and b.is_uniform):
+            # A scalar condition on vectors keeps patterns whose offsets agree.
+            if a.offsets is not None and a.offsets == b.offsets:
+                return self.patterned(self.select(condition, a.base(), b.base()), a.offsets)
+            wide = vector_type(a.type)
+            name = self.define(f"select i1 {condition.scalar}, {wide} {self.vector(a)}, {wide} {self.vector(b)}")
+            return self.full(a.type, name)
+        wide_text = lambda wide, names: (  # noqa: E731 - a one-off spelling
+            f"select {spell(wide, 'i1')} {names[0]}, {spell(wide, a.type)} {names[1]}, {spell(wide, a.type)} {names[2]}"
+        )
+        result = self.elementwise(a.type, wide_text, condition, a, b)
+        if result.is_uniform:
+            result.zeros = min(a.zeros, b.zeros)
+            if None not in (a.low, b.low, a.high, b.high):
+                result.low, result.high = min(a.low, b.low), max(a.high, b.high)  # type: ignore[type-var]
+        return result
+
+    def bitcast(self, type_: str, a: Value) -> Value:
+        """Reinterpret the bits at the same width."""
+        if a.type == type_:
+            return a
+        if is_float(a.type) or is_float(type_):
+            return self.convert("bitcast", type_, a)
+        raise AssertionError(f"bitcast of {a.type} to {type_}")
+
+
+def spell(wide: str, type_: str) -> str:
+    """A type as a scalar ("") or as a vector of 32 ("v")."""
+    return vector_type(type_) if wide else type_
+
+
+def _result_zeros(op: str, a: Value, b: Value) -> int:
+    match op:
+        case "add" | "sub" | "or" | "xor":
+            return min(a.zeros, b.zeros)
+        case "mul":
+            return min(64, a.zeros + b.zeros)
+        case "and":
+            return max(a.zeros, b.zeros)
+        case "shl" if b.constant is not None:
+            return min(64, a.zeros + b.constant)
+        case "lshr" | "ashr" if b.constant is not None:
+            return max(0, a.zeros - b.constant)
+    return 0
+
+
+def _result_bounds(op: str, a: Value, b: Value) -> tuple[int | None, int | None]:
+    """Signed bounds of a uniform result, None where it may wrap or nothing is known."""
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        if op == "and" and b.constant is not None and b.constant >= 0:
+            return 0, b.constant
+        if op == "lshr" and b.constant:
+            return 0, (1 << bits_of(a.type) - b.constant) - 1
+        return None, None
+    match op:
+        case "add":
+            low, high = a.low + b.low, a.high + b.high
+        case "sub":
+            low, high = a.low - b.high, a.high - b.low
+        case "mul":
+            corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+            low, high = min(corners), max(corners)
+        case "shl" if b.constant is not None:
+            low, high = a.low << b.constant, a.high << b.constant
+        case "ashr" if b.constant is not None:
+            low, high = a.low >> b.constant, a.high >> b.constant
+        case "lshr" if b.constant is not None and a.low >= 0:
+            low, high = a.low >> b.constant, a.high >> b.constant
+        case "and" if b.constant is not None and b.constant >= 0:
+            low, high = 0, (min(a.high, b.constant) if a.low >= 0 else b.constant)
+        case _:
+            return None, None
+    limit = 1 << bits_of(a.type) - 1
+    return (low, high) if -limit <= low and high < limit else (None, None)
+
+
+def _extends_lanewise(op: str, a: Value, bits: int) -> bool:
+    """Whether extending scalar + offset is extending the scalar and adding the offset, in every lane and for every scalar."""
+    assert a.offsets is not None
+    if fits_below(a.offsets, a.zeros):
+        return True  # scalar | offset: the sign is the scalar's
+    if a.low is None or a.high is None:
+        return False
+    low, high = a.low + min(a.offsets), a.high + max(a.offsets)
+    return high < 1 << bits - 1 and low >= (0 if op == "zext" else -(1 << bits - 1))

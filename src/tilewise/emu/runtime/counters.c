@@ -1,0 +1,60 @@
+// Sectors and wavefronts of one request whose addresses are known only at run time.
+#include "tilewise.h"
+
+enum { SECTOR_BYTES = 32, BANKS = 32, WORD_BYTES = 4 };
+
+// Distinct 32-byte sectors. Lanes mostly come in address order, so a new sector is looked for among the latest first.
+static uint32_t count_sectors(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+    uint64_t seen[2 * TW_LANES];
+    uint32_t count = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint64_t address = addresses[__builtin_ctz(rest)];
+        for (uint64_t sector = address / SECTOR_BYTES; sector <= (address + bytes - 1) / SECTOR_BYTES; ++sector) {
+            uint32_t i = count;
+            while (i && seen[i - 1] != sector) --i;
+            if (!i) seen[count++] = sector;
+        }
+    }
+    return count;
+}
+
+// The most distinct words of any one bank among the lanes of `mask`: the passes that they take together.
+static uint32_t count_ways(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+    uint64_t words[TW_LANES * 2];
+    uint8_t in_bank[BANKS] = {0};
+    uint32_t count = 0, most = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint64_t address = addresses[__builtin_ctz(rest)];
+        for (uint64_t word = address / WORD_BYTES; word <= (address + bytes - 1) / WORD_BYTES; ++word) {
+            uint32_t i = count;
+            while (i && words[i - 1] != word) --i;
+            if (i) continue;
+            words[count++] = word;
+            if (++in_bank[word % BANKS] > most) most = in_bank[word % BANKS];
+        }
+    }
+    return most;
+}
+
+void tw_count(struct tw_context *context, uint32_t site_index, uint32_t mask) {
+    const struct tw_site *site = &context->sites[site_index];
+    struct tw_site_counts *counts = &context->site_counts[site_index];
+    const uint32_t bytes = site->element_bytes * site->elements;
+    uint64_t transactions = 0;
+    if (site->space == TW_GLOBAL) {
+        transactions = count_sectors(context->addresses, mask, bytes);
+    } else {
+        // Accesses of 8 and 16 bytes are served by halves and quarters of the warp (hw/banks.py).
+        const uint32_t groups = bytes <= WORD_BYTES ? 1 : bytes / WORD_BYTES, width = TW_LANES / groups;
+        for (uint32_t group = 0; group < groups; ++group) {
+            const uint32_t part = groups == 1 ? mask : mask & (((1u << width) - 1) << (group * width));
+            const uint32_t ways = part ? count_ways(context->addresses, part, bytes) : 0;
+            transactions += ways;
+            if (ways > counts->worst_ways) counts->worst_ways = ways;
+        }
+    }
+    counts->requests += 1;
+    counts->lanes += (uint64_t)__builtin_popcount(mask);
+    counts->transactions += transactions;
+    if (transactions > counts->worst) counts->worst = transactions;
+}
