@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from tilewise.core.errors import TilewiseError, nearest
 
@@ -31,9 +32,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("M", "N", "K"):
-            size = getattr(self, name)
-            if not isinstance(size, int) or size < 0:
-                raise TilewiseError(f"{name} = {size!r} is not a size: give a whole number, 0 or more.")
+            size = as_size(name, getattr(self, name))
+            object.__setattr__(self, name, size)
             if size > 2**31 - 1:
                 raise TilewiseError(f"{name} = {size} does not fit the kernels' 32-bit sizes: at most {2**31 - 1}.")
         if self.layout not in LAYOUTS:
@@ -60,11 +60,27 @@ class Problem:
 
     @property
     def a_row_major(self) -> bool:
+        """Whether A's rows are contiguous."""
         return self.layout[0] == "r"
 
     @property
     def b_row_major(self) -> bool:
+        """Whether B's rows are contiguous."""
         return self.layout[1] == "r"
+
+
+def as_size(name: str, value: Any) -> int:
+    """Return `value`, a whole number of any integer type, as an int.
+
+    Raises TilewiseError for a negative one and for anything else; True and False are no sizes.
+    """
+    try:
+        size = operator.index(value)
+    except TypeError:
+        size = -1
+    if size < 0 or isinstance(value, bool):
+        raise TilewiseError(f"{name} = {value!r} is not a size: give a whole number, 0 or more.")
+    return size
 
 
 def as_layout(text: str) -> Layout:
@@ -74,4 +90,4 @@ def as_layout(text: str) -> Layout:
     """
     if text not in LAYOUTS:
         raise TilewiseError(f"layout {text!r} is unknown.{nearest(text, LAYOUTS)}")
-    return cast(Layout, text)
+    return text
