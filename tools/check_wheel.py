@@ -16,7 +16,7 @@ PINS = ("constraints.txt", "constraints-oldest.txt")
 
 
 def main() -> None:
-    """Raise CalledProcessError at the first step that fails. $UV is the uv to use; empty or unset: venv and pip."""
+    """Stop at the first step that fails. $UV is the uv to use; empty or unset: venv and pip."""
     uv = os.environ.get("UV")
     with tempfile.TemporaryDirectory(prefix="tilewise-wheel-") as name:
         folder = Path(name)
@@ -57,7 +57,9 @@ def _climb(tilewise: Path, folder: Path) -> None:
 
 def _run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> None:
     print("$", " ".join(map(str, command)), flush=True)
-    subprocess.run(command, cwd=cwd, env=env, check=True)
+    status = subprocess.run(command, cwd=cwd, env=env, check=False).returncode
+    if status != 0:
+        sys.exit(f"the wheel does not work: exit status {status} of the command above")
 
 
 if __name__ == "__main__":
