@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test check bench-emulator lock clean
+.PHONY: help setup demo test check bench-emulator picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -37,6 +37,9 @@ check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an 
 
 bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 	$(BIN)/python benchmarks/bench_emulator.py
+
+picture: $(STAMP) ## draw the README's picture of the ladder anew
+	@$(BIN)/python tools/draw_readme_picture.py
 
 lock: ## renew constraints.txt from pyproject.toml (needs uv)
 	@sh tools/lock.sh
