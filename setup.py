@@ -32,7 +32,7 @@ class BuildRuntime(build_ext):
             sys.exit("No C compiler works here (tried $CC, cc, gcc, clang), nor the ziglang wheel: install one of them.")
         library = Path(self.get_ext_fullpath(ext.name))
         library.parent.mkdir(parents=True, exist_ok=True)
-        command = (*compiler, *COMPILE_FLAGS, *ext.sources, "-o", str(library), *LINK_FLAGS)
+        command = (*compiler, *COMPILE_FLAGS, *map(str, ext.sources), "-o", str(library), *LINK_FLAGS)
         print(" ".join(command))
         try:
             run_compiler(command, cache=Path(self.build_temp, "zig").absolute())

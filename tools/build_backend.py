@@ -6,14 +6,21 @@ from typing import Any
 
 from c_compiler import build_requirements
 from setuptools import build_meta
-from setuptools.build_meta import *  # noqa: F403 - every hook that this file does not replace is setuptools' own
+
+# setuptools' own hooks, but for the two that this file adds to.
+build_editable = build_meta.build_editable
+build_sdist = build_meta.build_sdist
+build_wheel = build_meta.build_wheel
+get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
+prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
+prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     """Return what a wheel build needs installed first."""
-    return build_meta.get_requires_for_build_wheel(config_settings) + build_requirements()
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *build_requirements()]
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     """Return what an editable build needs installed first."""
-    return build_meta.get_requires_for_build_editable(config_settings) + build_requirements()
+    return [*build_meta.get_requires_for_build_editable(config_settings), *build_requirements()]
