@@ -1,4 +1,4 @@
-"""`tilewise ladder`: the climb on the command line. Reads the arguments; the figures come from engine, their looks from render."""
+"""`tilewise ladder`: reads the command line's arguments; the figures come from engine, their looks from render."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ OPTIONS = ("--rungs", "--device", "--tile", "--layout", "--seed", "--threads", "
 
 
 def ladder(
-    sizes: Annotated[list[str] | None, typer.Argument(metavar="[M N K]", help="Sizes of C = A B; one for a cube, none for 512.")] = None,
+    sizes: Annotated[
+        list[str] | None, typer.Argument(metavar="[M N K]", help="Sizes of C = A B; one for a cube, none for 512.")
+    ] = None,
     rungs: Annotated[str | None, typer.Option(help="Only these rungs, such as r01,r03.")] = None,
     device: Annotated[str, typer.Option(help="The GPU to build for and hold the counts against; see tilewise devices.")] = "h200",
     tile: Annotated[int | None, typer.Option(help="Side of r03's tile: 8, 16 or 32.")] = None,
@@ -66,7 +68,9 @@ def parse_sizes(words: list[str]) -> tuple[int, int, int]:
         case [M, N, K]:
             return M, N, K
         case given:
-            raise TilewiseError(f"{len(given)} sizes ({' '.join(words)}) are no problem: give M N K, one size for a cube, or none for 512.")
+            raise TilewiseError(
+                f"{len(given)} sizes ({' '.join(words)}) are no problem: give M N K, one size for a cube, or none for 512."
+            )
 
 
 def _parse_size(word: str) -> int:

@@ -19,7 +19,12 @@ COULD_NOT_RUN = 2
 
 # Plain help: loading rich for it would take longer than all the rest.
 app = typer.Typer(
-    name="tilewise", help=tilewise.__doc__, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=True
+    name="tilewise",
+    help=tilewise.__doc__,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
 )
 app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
 app.command()(devices.devices)
@@ -45,6 +50,8 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Options of the command itself."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from tilewise.core.launch import Launch
 from tilewise.core.problem import Problem, as_layout
+from tilewise.engine.memory import require_memory
 from tilewise.kernels.ladder import Rung, block, grid
 from tilewise.kernels.source import SYMBOL
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tilewise.core.problem import Layout
 
 Order = Literal["r", "c"]
+ORDERS: tuple[Order, ...] = ("r", "c")
 
 WORD_BYTES = 4
 LARGEST_LEADING = 2**31 - 1
@@ -38,12 +40,12 @@ class Matrix:
 
 def as_matrix(array: NDArray[np.float32]) -> Matrix:
     """Return a two-dimensional array, neither side of it 0, as a matrix: in place where its strides allow it, else a copy."""
-    for order in ("r", "c"):
-        matrix = in_place(array, cast(Order, order))
+    for order in ORDERS:
+        matrix = in_place(array, order)
         if matrix is not None:
             return matrix
-    copy = cast("Matrix", in_place(array.copy("C"), "r"))
-    return copy
+    require_memory(array.nbytes, f"a row-major copy of an operand of shape {array.shape}")
+    return cast(Matrix, in_place(array.copy("C"), "r"))
 
 
 def in_place(array: NDArray[np.float32], order: Order) -> Matrix | None:
@@ -79,10 +81,11 @@ def product_launch(module: Module, rung: Rung, plan: TilePlan, problem: Problem,
 def _leading_dimension(array: NDArray[np.float32], order: Order) -> int | None:
     """The elements between lines (rows for "r", columns for "c"); None where lines are not runs of whole, ascending words."""
     shape, strides = (array.shape, array.strides) if order == "r" else (array.shape[::-1], array.strides[::-1])
-    (lines, length), (line_stride, word_stride) = shape, strides
+    lines, length = shape
+    line_stride, word_stride = int(strides[0]), int(strides[1])
     if length > 1 and word_stride != WORD_BYTES:
         return None
     if lines == 1:
         return length
-    leading, rest = divmod(line_stride, WORD_BYTES)
-    return leading if rest == 0 and length <= leading <= LARGEST_LEADING else None
+    leading = line_stride // WORD_BYTES
+    return leading if leading * WORD_BYTES == line_stride and length <= leading <= LARGEST_LEADING else None

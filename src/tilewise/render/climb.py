@@ -8,46 +8,52 @@ from typing import TYPE_CHECKING
 from tilewise.render.units import show_bytes, show_count, show_ratio, show_seconds
 
 if TYPE_CHECKING:
-    from tilewise.engine.ladder import LadderRow
+    from tilewise.cost.roofline import Resource
+    from tilewise.engine.row import LadderRow
 
     Figure = tuple[str, Callable[[LadderRow], float], Callable[[LadderRow], str]]
 
-LIMITS = {"hbm": "HBM bandwidth", "l1": "L1 sectors", "shared": "shared-memory wavefronts", "fma": "the FMA units"}
+LIMITS: dict[Resource, str] = {
+    "hbm": "HBM bandwidth",
+    "l1": "L1 sectors",
+    "shared": "shared-memory wavefronts",
+    "fma": "the FMA units",
+}
 """What binds, by the name of a floor."""
 LEAST_CHANGE = 1.05
-"""A figure that moves by a smaller factor is not worth a word."""
+"""A figure that falls by a smaller factor is not worth a word."""
 
-PTX_NOTE = "Counts are of the program as compiled to PTX; the assembler may still merge loads on their way to machine code."
+PTX_NOTE = "are of the program as compiled to PTX; the assembler may still merge loads on their way to machine code."
 
 FIGURES: tuple[Figure, ...] = (
     ("requested bytes", lambda row: row.requested_load_bytes, lambda row: show_bytes(row.requested_load_bytes)),
     ("L1 sectors", lambda row: row.global_load_sectors, lambda row: show_count(row.global_load_sectors)),
     ("sectors a request", lambda row: row.sectors_per_request, lambda row: show_ratio(row.sectors_per_request)),
     ("shared words an FMA", lambda row: row.shared_words_per_fma, lambda row: show_ratio(row.shared_words_per_fma)),
-    ("worst bank-conflict ways", lambda row: row.worst_bank_conflict_ways, lambda row: str(row.worst_bank_conflict_ways)),
+    ("bank-conflict ways", lambda row: row.worst_bank_conflict_ways, lambda row: str(row.worst_bank_conflict_ways)),
 )
-"""What a rung may move: its name, its value and how it is written."""
+"""What a rung may lower: its name, its value and how it is written."""
 
 
-def describe_climb(rows: Sequence[LadderRow], tile: int | None = None) -> Iterator[str]:
-    """Yield a line for each rung, then one on the intensities and one on what the counts are of.
+def describe_climb(rows: Sequence[LadderRow], tile: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a topic and a sentence on it: one for each rung, one on the intensities and one on what the counts are of.
 
-    With `tile`, the side of r03's tile, the first line states what the tile does to the requested bytes.
+    With `tile`, the side of r03's tile, the first says what the tile does to the requested bytes.
     """
     if tile is not None:
-        yield from (_describe_tile(row, tile) for row in rows if row.rung == "r03")
+        yield from ((f"S = {tile}", _describe_tile(row, tile)) for row in rows if row.rung == "r03")
     for below, row in zip([None, *rows[:-1]], rows, strict=True):
-        yield f"{row.rung} {row.title}: {_describe_change(below, row)}. {_describe_limit(row)}."
-    yield _describe_ridge(rows)
-    yield PTX_NOTE
+        yield row.rung, f"{_describe_change(below, row)}. {_describe_limit(row)}."
+    yield "ridge", _describe_ridge(rows)
+    yield "counts", PTX_NOTE
 
 
 def _describe_tile(row: LadderRow, side: int) -> str:
     naive_bytes = round(row.load_reduction_vs_naive * row.requested_load_bytes)
     exact = naive_bytes == side * row.requested_load_bytes
-    fall = f"by exactly {side}" if exact else f"by {row.load_reduction_vs_naive:.4g} (by {side} where {side} divides M and N)"
+    fall = f"exactly {side} x" if exact else f"{row.load_reduction_vs_naive:.4g} x ({side} x where {side} divides M and N)"
     return (
-        f"S = {side}: requested bytes fall {fall}, {naive_bytes:,} -> {row.requested_load_bytes:,}, "
+        f"requested bytes fall {fall}, from {naive_bytes:,} to {row.requested_load_bytes:,}, "
         f"with 2 S^2 x 4 B = {2 * side * side * 4:,} B of shared memory a block."
     )
 
@@ -57,18 +63,20 @@ def _describe_change(below: LadderRow | None, row: LadderRow) -> str:
         return f"WRONG RESULT, off by {row.max_relative_error:.1e}"
     if below is None:
         return f"requests {show_bytes(row.requested_load_bytes)} at {show_ratio(row.sectors_per_request)} sectors a request"
-    moves = [_describe_move(name, value(below), value(row), show(row)) for name, value, show in FIGURES]
+    moves = [_describe_fall(name, value(below), value(row), show(row)) for name, value, show in FIGURES]
+    if row.worst_bank_conflict_ways > below.worst_bank_conflict_ways > 0:
+        moves.append(f"bank-conflict ways rise from {below.worst_bank_conflict_ways} to {row.worst_bank_conflict_ways}")
     if row.shared_bytes > below.shared_bytes == 0:
-        moves.append(f"for {row.shared_bytes:,} B of shared memory and {show_ratio(row.barriers_per_k_step)} barriers a k-step")
-    return ", ".join(filter(None, moves)) or f"no figure moves against {below.rung}"
+        moves.append(
+            f"for {row.shared_bytes:,} B of shared memory a block and {show_ratio(row.barriers_per_k_step)} barriers a k-step"
+        )
+    return ", ".join(filter(None, moves)) or f"no figure falls below {below.rung}'s"
 
 
-def _describe_move(name: str, before: float, now: float, shown: str) -> str:
-    if not before or not now or 1 / LEAST_CHANGE < now / before < LEAST_CHANGE:
+def _describe_fall(name: str, before: float, now: float, shown: str) -> str:
+    if now == 0 or before / now < LEAST_CHANGE:
         return ""
-    fell = now < before
-    factor = before / now if fell else now / before
-    return f"{name} {'fall' if fell else 'rise'} {show_ratio(factor)} x to {shown}"
+    return f"{name} fall {show_ratio(before / now)} x to {shown}"
 
 
 def _describe_limit(row: LadderRow) -> str:
@@ -79,12 +87,12 @@ def _describe_limit(row: LadderRow) -> str:
 
 def _describe_ridge(rows: Sequence[LadderRow]) -> str:
     ridge, device = rows[0].ridge_without_cache, rows[0].device
-    sides = {True: "at or above it", False: "below it"}
+    sides = {True: "above", False: "below"}
     intensities = ", ".join(
         f"{row.rung} {show_ratio(row.arithmetic_intensity_requested)} ({sides[row.arithmetic_intensity_requested >= ridge]})"
         for row in rows
     )
     return (
-        f"By the derivation that ignores caches, {device} turns compute-bound at {show_ratio(ridge)} FLOP a requested byte "
-        f"(peak / HBM bandwidth): {intensities}. Caches move real kernels away from this line."
+        f"by the derivation that ignores caches, the {device} turns compute-bound at {show_ratio(ridge)} FLOP a requested byte, "
+        f"its peak over its bandwidth: {intensities}. Caches serve many of these bytes, so a kernel can outrun that line."
     )

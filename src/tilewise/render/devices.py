@@ -60,7 +60,9 @@ def render_catalogue(devices: Sequence[Device], console: Console) -> None:
 
 def render_device(device: Device, console: Console) -> None:
     """Print every figure of a device beside its source."""
-    title = plain(f"{device.key}: {device.name}, compute capability {'.'.join(map(str, device.compute_capability))}, {device.arch}", "bold")
+    title = plain(
+        f"{device.key}: {device.name}, compute capability {'.'.join(map(str, device.compute_capability))}, {device.arch}", "bold"
+    )
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("figure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 
 
@@ -17,6 +18,8 @@ def show_bytes(value: int) -> str:
 
 def show_seconds(value: float) -> str:
     """Return a time with three digits: "4.63 us"."""
+    if not value:
+        return "0"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if value >= size:
             return f"{_digits(value / size, 3)} {unit}"
@@ -24,8 +27,9 @@ def show_seconds(value: float) -> str:
 
 
 def show_ratio(value: float) -> str:
-    """Return a ratio with three digits, fewer where they are zeros: "0.25", "8", "16.5"."""
-    return _digits(value, 3).rstrip("0").rstrip(".") if "." in _digits(value, 3) else _digits(value, 3)
+    """Return a ratio with three digits, without zeros at its end: "0.0606", "8", "16.5"."""
+    text = _digits(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def strip_controls(text: str) -> str:
@@ -42,6 +46,6 @@ def _scale(value: float, prefixes: str, digits: int) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    """`value` with so many significant digits and no exponent, whole numbers in full."""
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return f"{value:,.{max(digits - whole, 0)}f}"
+    """`value` with so many significant digits and no exponent; whole numbers in full."""
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{max(digits - 1 - exponent, 0)}f}"

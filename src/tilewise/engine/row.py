@@ -1,0 +1,145 @@
+"""One row of the ladder: what a rung counted on one problem, held against the definitions and a device."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tilewise.core.plan import TilePlan
+from tilewise.core.problem import Layout, Problem
+from tilewise.cost.occupancy import Limiter, occupancy
+from tilewise.cost.roofline import Resource, floors, ridge_without_cache
+from tilewise.cost.traffic import (
+    arithmetic_intensity_requested,
+    arithmetic_intensity_sectors,
+    formula_load_bytes,
+    load_reduction_vs_naive,
+)
+from tilewise.engine.operands import WORD_BYTES
+from tilewise.kernels.ladder import Rung, grid
+from tilewise.kernels.source import SYMBOL
+
+if TYPE_CHECKING:
+    from tilewise.core.compare import Comparison
+    from tilewise.core.module import Module
+    from tilewise.emu.machine import Emulation
+    from tilewise.hw.device import Device
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRow:
+    """What one rung did on one problem. Bytes, sectors and the like are counts over the whole launch (docs/glossary.md)."""
+
+    rung: str
+    title: str
+    m: int
+    n: int
+    k: int
+    layout: Layout
+    tile: TilePlan
+    on: Literal["emulator", "gpu"]
+    device: str
+    """Whose limits and rates `occupancy`, `ridge_without_cache`, `floors` and `bound` are of."""
+    correct: bool
+    """Whether every element is within the tolerance of core/compare.py."""
+    max_relative_error: float
+    """max |C - C64| / (|A||B|), with C64 the product in float64."""
+    requested_load_bytes: int
+    formula_load_bytes: int
+    load_reduction_vs_naive: float
+    """2MNK b / requested_load_bytes, b bytes an element."""
+    global_load_requests: int
+    global_load_sectors: int
+    global_store_sectors: int
+    sectors_per_request: float
+    shared_load_requests: int
+    shared_store_requests: int
+    shared_load_wavefronts: int
+    shared_store_wavefronts: int
+    worst_bank_conflict_ways: int
+    """1 is conflict-free, 0 is no shared access."""
+    shared_words_per_fma: float
+    barriers: int
+    """Completed block barriers."""
+    barriers_per_k_step: float
+    """Of one block: barriers / blocks / ceil(K/BK)."""
+    fma: int
+    registers: int
+    """A thread's, from the cubin for the device."""
+    shared_bytes: int
+    """A block's, from the same."""
+    occupancy: float
+    """0..1"""
+    occupancy_limiter: Limiter
+    arithmetic_intensity_requested: float
+    """2MNK / requested_load_bytes"""
+    arithmetic_intensity_sectors: float
+    """2MNK / (32 global_load_sectors)"""
+    ridge_without_cache: float
+    """The device's fp32 peak / its HBM bandwidth, as the derivation that ignores caches has it. FLOP a byte."""
+    floors: dict[Resource, float]
+    """Seconds that the launch takes at the least by hbm, l1, shared and fma."""
+    bound: Resource
+    """The largest of the floors."""
+    seconds: float
+    """Of the emulation alone, counting included; neither compiling nor checking."""
+    gflops: float
+    """2MNK / seconds / 1e9"""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the row as `tilewise ladder --json` prints it."""
+        row = asdict(self)
+        row["tile"] = {name.lower(): size for name, size in row["tile"].items()}
+        return row
+
+
+def ladder_row(
+    row: Rung, plan: TilePlan, problem: Problem, device: Device, module: Module, emulation: Emulation, comparison: Comparison
+) -> LadderRow:
+    """Return the row of a rung that was built as `module` and ran `problem` on the emulator."""
+    counters = emulation.counters
+    resources = next(kernel for kernel in module.resources if kernel.name == SYMBOL)
+    fits = occupancy(device, plan.threads, resources.registers, resources.static_shared_bytes)
+    least = floors(device, problem, counters)
+    block_columns, block_rows, _ = grid(plan, problem)
+    k_steps = -(-problem.K // plan.BK)
+    return LadderRow(
+        rung=row.name,
+        title=row.title,
+        m=problem.M,
+        n=problem.N,
+        k=problem.K,
+        layout=problem.layout,
+        tile=plan,
+        on="emulator",
+        device=device.key,
+        correct=comparison.correct,
+        max_relative_error=comparison.max_relative_error,
+        requested_load_bytes=counters.requested_load_bytes,
+        formula_load_bytes=formula_load_bytes(problem, plan if row.reuses_block_tile else None),
+        load_reduction_vs_naive=load_reduction_vs_naive(problem, counters),
+        global_load_requests=counters.global_load_requests,
+        global_load_sectors=counters.global_load_sectors,
+        global_store_sectors=counters.global_store_sectors,
+        sectors_per_request=counters.global_load_sectors / counters.global_load_requests,
+        shared_load_requests=counters.shared_load_requests,
+        shared_store_requests=counters.shared_store_requests,
+        shared_load_wavefronts=counters.shared_load_wavefronts,
+        shared_store_wavefronts=counters.shared_store_wavefronts,
+        worst_bank_conflict_ways=counters.worst_bank_conflict_ways,
+        shared_words_per_fma=counters.shared_load_bytes / WORD_BYTES / counters.fma,
+        barriers=counters.barriers,
+        barriers_per_k_step=counters.barriers / (block_columns * block_rows * k_steps),
+        fma=counters.fma,
+        registers=resources.registers,
+        shared_bytes=resources.static_shared_bytes,
+        occupancy=fits.fraction,
+        occupancy_limiter=fits.limiter,
+        arithmetic_intensity_requested=arithmetic_intensity_requested(problem, counters),
+        arithmetic_intensity_sectors=arithmetic_intensity_sectors(problem, counters),
+        ridge_without_cache=ridge_without_cache(device),
+        floors=least.by_resource,
+        bound=least.bound,
+        seconds=emulation.seconds,
+        gflops=problem.flops / emulation.seconds / 1e9,
+    )
