@@ -50,7 +50,7 @@ def test_negative_size_gets_a_sentence_and_no_usage_text(capsys: pytest.CaptureF
 
 
 def test_misspelt_option_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no option --rung. Did you mean --rungs?" in message_of(["ladder", "--rung=r01", "64"], capsys)
+    assert "no option --rung. Did you mean --rungs" in message_of(["ladder", "--rung=r01", "64"], capsys)
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def product_launch(module: Module, rung: Rung, plan: TilePlan, problem: Problem,
 def _leading_dimension(array: NDArray[np.float32], order: Order) -> int | None:
     """The elements between lines (rows for "r", columns for "c"); None where lines are not runs of whole, ascending words."""
     shape, strides = (array.shape, array.strides) if order == "r" else (array.shape[::-1], array.strides[::-1])
-    lines, length = shape
-    line_stride, word_stride = int(strides[0]), int(strides[1])
+    lines, length = (int(size) for size in shape)
+    line_stride, word_stride = (int(stride) for stride in strides)
     if length > 1 and word_stride != WORD_BYTES:
         return None
     if lines == 1:

@@ -47,5 +47,6 @@ def _scale(value: float, prefixes: str, digits: int) -> str:
 
 def _digits(value: float, digits: int) -> str:
     """`value` with so many significant digits and no exponent; whole numbers in full."""
-    exponent = math.floor(math.log10(abs(value))) if value else 0
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded))) if rounded else 0
     return f"{value:,.{max(digits - 1 - exponent, 0)}f}"
