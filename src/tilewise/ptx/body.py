@@ -19,7 +19,8 @@ _STATEMENT = re.compile(
     | (?P<loc>\.loc\s++(?P<file>\d{1,9})\s++(?P<line>\d{1,9})(?:\s++(?P<column>\d{1,9}))?+
         (?:\s*+,\s*+function_name\s++(?P<function>[\w$.]++)(?:\s*+\+\s*+(?P<offset>\d{1,9}))?+)?+
         (?:\s*+,\s*+inlined_at\s++(?P<at_file>\d{1,9})\s++(?P<at_line>\d{1,9})\s++(?P<at_column>\d{1,9}))?+)
-    | (?P<table>(?P<table_name>[A-Za-z_$%][\w$]*+)\s*+:\s*+\.(?P<table_kind>branchtargets|callprototype)\b(?P<table_text>[^;]*+);)
+    | (?P<table>(?P<table_name>[A-Za-z_$%][\w$]*+)\s*+:\s*+
+        \.(?P<table_kind>branchtargets|callprototype|calltargets)\b(?P<table_text>[^;]*+);)
     | (?P<label>(?P<label_name>[A-Za-z_$%][\w$]*+)\s*+:(?!:))
     | (?P<scope>[{}])
     | (?P<pragma>\.pragma\s++"[^"\n]*+"\s*+;)
@@ -43,14 +44,13 @@ class Body:
     position: Position | None = None
 
 
-def read_body(cursor: Cursor, lines: LineTable, module: Scope, parameters: tuple[Variable, ...]) -> Body:
+def read_body(cursor: Cursor, lines: LineTable, module: Scope, parameters: tuple[Variable, ...], register_limit: int) -> Body:
     """Read from behind a function's opening brace to behind its closing one.
 
-    `module` holds the names of the module's variables and functions. Raises TilewiseError for what is not understood.
+    `module` holds the names of the module's variables and functions; the function may declare `register_limit` registers. Raises
+    TilewiseError for what is not understood.
     """
-    scope = Scope(0, module)
-    scope.depth = 0
-    reader = _BodyReader(cursor, lines, scope)
+    reader = _BodyReader(cursor, lines, Scope(0, module), register_limit)
     for parameter in parameters:
         reader.declare_parameter(parameter)
     reader.read()
@@ -60,12 +60,13 @@ def read_body(cursor: Cursor, lines: LineTable, module: Scope, parameters: tuple
 class _BodyReader:
     """The state of reading one body."""
 
-    def __init__(self, cursor: Cursor, lines: LineTable, scope: Scope) -> None:
+    def __init__(self, cursor: Cursor, lines: LineTable, scope: Scope, register_limit: int) -> None:
         self.body = Body()
         self._cursor = cursor
         self._lines = lines
-        self._scope = scope
+        self._outermost = self._scope = scope
         self._scopes = 1
+        self._register_limit = register_limit
         self._position: Position | None = None
         self._branches: list[tuple[int, Scope]] = []
         self._targets: list[tuple[str, list[str], Scope, int]] = []
@@ -144,7 +145,7 @@ class _BodyReader:
             self._scope = Scope(self._scopes, self._scope)
             self._scopes += 1
             return True
-        if self._scope.depth == 0 or self._scope.parent is None:
+        if self._scope is self._outermost or self._scope.parent is None:
             return False
         self._scope = self._scope.parent
         return True
@@ -172,6 +173,8 @@ class _BodyReader:
         if kind == "branchtargets":
             self._targets.append((unique, [label.strip() for label in text.split(",")], self._scope, line))
             return
+        if kind == "calltargets":  # says which functions an indirect call may reach; the address says which it does
+            return
         found = _PROTOTYPE.match(text)
         if found is None:
             raise ptx_error(f".callprototype{text[:80]!r} is not understood", line)
@@ -181,9 +184,11 @@ class _BodyReader:
     def _declare_registers(self, vector: str | None, type: str, names: str, line: int) -> None:
         if type not in TYPE_BYTES:
             raise ptx_error(f".{type} is no register type.{nearest(type, TYPE_BYTES)}", line)
-        found = register_names(names, REGISTER_LIMIT - len(self.body.registers))
+        found = register_names(names, self._register_limit - len(self.body.registers))
         if found is None:
-            raise ptx_error(f".reg{names[:80]!r} is no list of registers, or of more than {REGISTER_LIMIT}", line)
+            raise ptx_error(
+                f".reg{names[:80]!r} is no list of registers, or makes more than {REGISTER_LIMIT} in the module", line
+            )
         for name in found:
             if name in self._scope.registers:
                 raise ptx_error(f"the register {name} is declared twice in one scope", line)

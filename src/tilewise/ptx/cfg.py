@@ -11,6 +11,9 @@ from tilewise.ptx.ast import Function, Instruction, Label, Symbol
 Predicate = Callable[[Instruction], bool]
 Graph = Sequence[Sequence[int]]
 
+LOOP_BLOCKS_LIMIT = 10_000_000
+"""Blocks of all loops together (a block counts in each loop round it), so that no text can use up memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -55,7 +58,7 @@ def build_cfg(function: Function, ends_block: Predicate, starts_block: Predicate
     """
     blocks = _split(function, ends_block, starts_block or (lambda instruction: False))
     successors = _link(function, blocks)
-    reachable = _post_order(successors, (0,))
+    reachable = _post_order(successors, 0)
     immediate_dominator = immediate_dominators(successors, 0)
     loops = _find_loops(successors, reachable, immediate_dominator)
     predecessors = _reverse(successors, reachable, len(blocks))
@@ -74,7 +77,7 @@ def immediate_dominators(successors: Graph, root: int) -> list[int]:
 
     Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm" (2001).
     """
-    post_order = _post_order(successors, (root,))
+    post_order = _post_order(successors, root)
     number = [-1] * len(successors)
     for place, node in enumerate(post_order):
         number[node] = place
@@ -186,21 +189,20 @@ def _target(branch: Instruction) -> str:
     return target.name
 
 
-def _post_order(successors: Graph, roots: Iterable[int]) -> list[int]:
-    """Return the nodes that `roots` reach, each after all that it reaches (but for back edges); edges are taken as listed."""
-    seen = set(roots)
+def _post_order(successors: Graph, root: int) -> list[int]:
+    """Return the nodes that `root` reaches, each after all that it reaches (but for back edges); edges are taken as listed."""
+    seen = {root}
     done: list[int] = []
-    for root in seen.copy():
-        path = [(root, iter(successors[root]))]
-        while path:
-            node, rest = path[-1]
-            following = next((after for after in rest if after not in seen), None)
-            if following is None:
-                done.append(node)
-                path.pop()
-            else:
-                seen.add(following)
-                path.append((following, iter(successors[following])))
+    path = [(root, iter(successors[root]))]
+    while path:
+        node, rest = path[-1]
+        following = next((after for after in rest if after not in seen), None)
+        if following is None:
+            done.append(node)
+            path.pop()
+        else:
+            seen.add(following)
+            path.append((following, iter(successors[following])))
     return done
 
 
@@ -215,29 +217,35 @@ def _reverse(successors: Graph, nodes: Iterable[int], count: int) -> list[list[i
 
 def _find_loops(successors: Graph, reachable: list[int], dominator: list[int]) -> tuple[Loop, ...]:
     """Return the natural loops: of each edge back to a dominator, all blocks that reach it without passing the header."""
-    depth = _tree_depths(dominator, reachable)
+    first, size = _number_tree(dominator, reachable)
     latches: dict[int, list[int]] = {}
     for node in reachable:
         for header in successors[node]:
-            if _dominates(header, node, dominator, depth):
+            if first[header] <= first[node] < first[header] + size[header]:
                 latches.setdefault(header, []).append(node)
     predecessors = _reverse(successors, reachable, len(successors))
-    loops = [Loop(header, _loop_body(header, ends, predecessors)) for header, ends in latches.items()]
+    loops: list[Loop] = []
+    room = LOOP_BLOCKS_LIMIT
+    for header, ends in latches.items():
+        loops.append(Loop(header, _loop_body(header, ends, predecessors)))
+        room -= len(loops[-1].blocks)
+        if room < 0:
+            raise TilewiseError(f"the function's {len(latches)} loops nest too deep to analyse")
     return tuple(sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)))
 
 
-def _tree_depths(dominator: list[int], reachable: list[int]) -> list[int]:
-    depth = [0] * len(dominator)
-    for node in reversed(reachable):  # reverse post-order: a dominator comes before all it dominates
-        if dominator[node] != node:
-            depth[node] = depth[dominator[node]] + 1
-    return depth
-
-
-def _dominates(above: int, node: int, dominator: list[int], depth: list[int]) -> bool:
-    while depth[node] > depth[above]:
-        node = dominator[node]
-    return node == above
+def _number_tree(dominator: list[int], reachable: list[int]) -> tuple[list[int], list[int]]:
+    """Number the dominator tree: node d dominates n where first[d] <= first[n] < first[d] + size[d]."""
+    size = [1] * len(dominator)
+    for node in reachable[:-1]:  # in post-order a node comes before its dominator
+        size[dominator[node]] += size[node]
+    first = [0] * len(dominator)
+    free = [1] * len(dominator)
+    for node in reversed(reachable[:-1]):
+        first[node] = free[dominator[node]]
+        free[dominator[node]] += size[node]
+        free[node] = first[node] + 1
+    return first, size
 
 
 def _loop_body(header: int, latches: list[int], predecessors: list[list[int]]) -> frozenset[int]:
@@ -262,7 +270,7 @@ def _run_order(successors: Graph, loops: tuple[Loop, ...]) -> tuple[int, ...]:
     for loop in reversed(loops):
         exits = {after for node in loop.blocks for after in successors[node] if after not in loop.blocks}
         edges[loop.header] = [*sorted(exits, reverse=True), *edges[loop.header]]
-    order = _post_order(edges, (0,))[::-1]
+    order = _post_order(edges, 0)[::-1]
     return (*(node for node in order if successors[node]), *(node for node in order if not successors[node]))
 
 

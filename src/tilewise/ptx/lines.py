@@ -16,9 +16,12 @@ Location = tuple[int, int, int]
 
 
 class LineTable:
-    """Turns `.loc` directives into positions. `files` are the paths by number, `names` the bytes of .debug_str by label."""
+    """Turns `.loc` directives into positions.
 
-    def __init__(self, files: dict[int, str], strings: bytes, labels: dict[str, int]) -> None:
+    `files` are the paths by number; `strings` those of .debug_str by the offset they begin at; `labels` offsets there by name.
+    """
+
+    def __init__(self, files: dict[int, str], strings: dict[int, str], labels: dict[str, int]) -> None:
         self.files = files
         self._strings = strings
         self._labels = labels
@@ -50,10 +53,7 @@ class LineTable:
 
     def _name(self, label: str, offset: int) -> str | None:
         start = self._labels.get(label)
-        if start is None:
-            return None
-        name = self._strings[start + offset :].split(b"\0", 1)[0]
-        return name.decode("utf-8", "replace") or None
+        return None if start is None else self._strings.get(start + offset)
 
 
 def read_line_table(text: str) -> LineTable:
@@ -64,7 +64,7 @@ def read_line_table(text: str) -> LineTable:
     for section in _SECTION.finditer(text):
         if section.group(1) == ".debug_str":
             _read_strings(section.group(2), strings, labels)
-    return LineTable(files, bytes(strings), labels)
+    return LineTable(files, _split_strings(bytes(strings)), labels)
 
 
 def _read_strings(body: str, strings: bytearray, labels: dict[str, int]) -> None:
@@ -74,6 +74,16 @@ def _read_strings(body: str, strings: bytearray, labels: dict[str, int]) -> None
             labels[label] = len(strings)
         else:
             strings.extend(int(value[-9:]) & 0xFF for value in re.findall(r"\d+", values))
+
+
+def _split_strings(data: bytes) -> dict[int, str]:
+    """Return each string that a zero byte ends, by the offset it begins at."""
+    found: dict[int, str] = {}
+    start = 0
+    for piece in data.split(b"\0")[:-1]:
+        found[start] = piece.decode("utf-8", "replace")
+        start += len(piece) + 1
+    return found
 
 
 def _unescape(escape: re.Match[str]) -> str:

@@ -32,11 +32,12 @@ _SUM = re.compile(r"([A-Za-z_$%][\w$]*+)\s*+([+-].*)\Z", re.ASCII | re.DOTALL)
 _PUNCTUATION = re.compile(r"[,{}\[\]()]")
 
 WARP_SIZE = 32
+_DEPTH_LIMIT = 16
 SINK = Sink()
 
 
 def split_list(text: str) -> list[str] | None:
-    """Return the pieces of `text` between its commas outside all brackets; None where brackets do not match."""
+    """Return the pieces of `text` between its commas outside all brackets; None where brackets do not match or nest too deep."""
     if not text.strip():
         return []
     pieces: list[str] = []
@@ -49,6 +50,8 @@ def split_list(text: str) -> list[str] | None:
                 pieces.append(text[start : found.start()])
                 start = found.end()
         elif mark in "{[(":
+            if len(open_brackets) == _DEPTH_LIMIT:
+                return None
             open_brackets.append("}])"["{[(".index(mark)])
         elif not open_brackets or open_brackets.pop() != mark:
             return None

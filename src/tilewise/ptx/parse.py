@@ -10,7 +10,7 @@ from tilewise.ptx.body import read_body
 from tilewise.ptx.cursor import Cursor, without_comments
 from tilewise.ptx.declarations import LINKAGE, read_declaration, read_parameters
 from tilewise.ptx.lines import LineTable, read_line_table
-from tilewise.ptx.scope import Scope
+from tilewise.ptx.scope import REGISTER_LIMIT, Scope
 
 _VERSION = re.compile(r"\.version\s++(\d{1,4})\.(\d{1,4})", re.ASCII)
 _TARGET = re.compile(r"\.target\s++(\w++)(?:\s*+,\s*+\w++)*+", re.ASCII)
@@ -59,7 +59,8 @@ class _ModuleReader:
         self._target = ""
         self._address_size = 64
         self._variables: list[Variable] = []
-        self._functions: list[Function] = []
+        self._functions: dict[str, Function] = {}
+        self._register_room = REGISTER_LIMIT
         self._declarations: dict[str, Prototype] = {}
 
     def read(self) -> PtxModule:
@@ -72,15 +73,14 @@ class _ModuleReader:
             cursor.skip_space()
         if not self._target:
             raise cursor.error("the module has no `.target`")
-        defined = {function.name for function in self._functions}
         return PtxModule(
             version=self._version,
             target=self._target,
             address_size=self._address_size,
             files=self._lines.files,
             variables=tuple(self._variables),
-            functions=tuple(self._functions),
-            declarations={name: prototype for name, prototype in self._declarations.items() if name not in defined},
+            functions=tuple(self._functions.values()),
+            declarations={name: prototype for name, prototype in self._declarations.items() if name not in self._functions},
         )
 
     def _read_item(self) -> None:
@@ -114,31 +114,31 @@ class _ModuleReader:
 
     def _read_function(self, is_entry: bool) -> None:
         cursor = self._cursor
+        directives = self._read_directives()
         returns = self._read_parameters()
         name = cursor.expect(_NAME, "a function's name").group()
         parameters = self._read_parameters()
-        directives = self._read_directives()
+        directives |= self._read_directives()
         self._scope.declare_symbol(name)
         if cursor.expect(_BRACE_OR_END, "`{` or `;` after a function's heading").group() == ";":
             self._declarations[name] = Prototype(parameters, returns)
             return
-        if any(function.name == name for function in self._functions):
+        if name in self._functions:
             raise cursor.error(f"the function {name} is defined twice")
-        body = read_body(cursor, self._lines, self._scope, (*returns, *parameters))
-        self._functions.append(
-            Function(
-                name=name,
-                is_entry=is_entry,
-                parameters=parameters,
-                returns=returns,
-                registers=body.registers,
-                variables=tuple(body.variables),
-                body=tuple(body.items),
-                directives=directives,
-                position=body.position,
-                branch_targets=body.branch_targets,
-                prototypes=body.prototypes,
-            )
+        body = read_body(cursor, self._lines, self._scope, (*returns, *parameters), self._register_room)
+        self._register_room -= len(body.registers)
+        self._functions[name] = Function(
+            name=name,
+            is_entry=is_entry,
+            parameters=parameters,
+            returns=returns,
+            registers=body.registers,
+            variables=tuple(body.variables),
+            body=tuple(body.items),
+            directives=directives,
+            position=body.position,
+            branch_targets=body.branch_targets,
+            prototypes=body.prototypes,
         )
 
     def _read_parameters(self) -> tuple[Variable, ...]:

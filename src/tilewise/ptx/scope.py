@@ -30,7 +30,7 @@ SPECIAL_REGISTERS = frozenset(
 """PTX ISA 9, chapter 10."""
 
 REGISTER_LIMIT = 1 << 20
-"""Registers a function: far beyond any compiler's output, so that `%r<99999999>` is refused before memory is gone."""
+"""Registers of a module: far beyond any compiler's output, so that `%r<99999999>` is refused before memory is gone."""
 
 DEPTH_LIMIT = 64
 """Scopes within scopes: inline assembly nests two or three deep."""
