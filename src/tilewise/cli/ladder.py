@@ -69,7 +69,7 @@ def parse_sizes(words: list[str]) -> tuple[int, int, int]:
             return M, N, K
         case given:
             raise TilewiseError(
-                f"{len(given)} sizes ({' '.join(words)}) are no problem: give M N K, one size for a cube, or none for 512."
+                f"{len(given)} sizes ({' '.join(words)}) do not make a product: give M N K, one size for a cube, or none for 512."
             )
 
 

@@ -88,7 +88,7 @@ def ladder(
 
 def _problem(M: SupportsIndex, N: SupportsIndex | None, K: SupportsIndex | None, layout: str) -> Problem:
     if (N is None) != (K is None):
-        raise TilewiseError("two sizes are no problem: give M, N and K, M alone for a cube, or none.")
+        raise TilewiseError("two sizes do not make a product: give M, N and K, or M alone for a cube.")
     sizes = {"M": M, "N": M if N is None else N, "K": M if K is None else K}
     m, n, k = (_check_count(name, size, least=1) for name, size in sizes.items())
     return Problem(m, n, k, layout=as_layout(layout))
