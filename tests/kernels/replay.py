@@ -63,12 +63,17 @@ class Traffic:
     requests: int = 0
     bytes: int = 0
     transactions: int = 0
+    """Sectors, or wavefronts."""
     worst: int = 0
+    """The most transactions of one request."""
 
-    def add(self, active: Mask, transactions: Ints, times: int = 1) -> None:
-        """Count requests: `active` has their lanes along the last axis, `transactions` one number a request."""
+    def add(self, active: Mask, transactions: Ints, times: int = 1, words: Ints | int = 1) -> None:
+        """Count requests `times` times: `active` has their lanes along the last axis, `transactions` one number a request.
+
+        Each active lane asks for `words`.
+        """
         self.requests += times * int(active.any(axis=-1).sum())
-        self.bytes += times * WORD_BYTES * int(active.sum())
+        self.bytes += times * WORD_BYTES * int((active * words).sum())
         self.transactions += times * int(transactions.sum())
         self.worst = max(self.worst, int(transactions.max(initial=0)))
 
@@ -134,7 +139,7 @@ def replay(rung: str, plan: TilePlan, product: Product) -> Tally:
     return REPLAYS[rung](plan, product)
 
 
-def _blocks(plan: TilePlan, product: Product) -> tuple[Ints, Ints]:
+def blocks_of(plan: TilePlan, product: Product) -> tuple[Ints, Ints]:
     """Return first row and first column of every block, to broadcast with (block row, block column, warp, lane)."""
     return (
         np.arange(0, product.M, plan.BM).reshape(-1, 1, 1, 1),
@@ -142,7 +147,7 @@ def _blocks(plan: TilePlan, product: Product) -> tuple[Ints, Ints]:
     )
 
 
-def _threads(count: int) -> tuple[Ints, Mask]:
+def threads_of(count: int) -> tuple[Ints, Mask]:
     """Return the linear thread numbers of a block by warp and lane, and which lanes exist."""
     thread = np.arange(-(-count // WARP) * WARP).reshape(-1, WARP)
     return thread, thread < count
@@ -153,10 +158,10 @@ def _one_output(along_rows: bool) -> Callable[[TilePlan, Product], Tally]:
 
     def count(plan: TilePlan, product: Product) -> Tally:
         tally = Tally()
-        thread, exists = _threads(plan.BM * plan.BN)
+        thread, exists = threads_of(plan.BM * plan.BN)
         across = plan.BM if along_rows else plan.BN
         x, y = thread % across, thread // across
-        block_row, block_col = _blocks(plan, product)
+        block_row, block_col = blocks_of(plan, product)
         row, col = block_row + (x if along_rows else y), block_col + (y if along_rows else x)
         active = exists & product.inside_c(row, col)
         for k in np.arange(product.K).reshape(-1, 1):
@@ -173,13 +178,13 @@ def _smem_tile(plan: TilePlan, product: Product) -> Tally:
     """r03: threads (x, y) of an S x S block; a column-major operand is copied with x and y exchanged, into padded rows."""
     tally = Tally()
     S = plan.BM
-    thread, exists = _threads(S * S)
+    thread, exists = threads_of(S * S)
     x, y = thread % S, thread // S
     pad = 32 // S
     a_row_words, b_row_words = (S if order == "r" else S + pad for order in product.layout)
     a_row, a_k = (y, x) if product.layout[0] == "r" else (x, y)
     b_k, b_col = (y, x) if product.layout[1] == "r" else (x, y)
-    block_row, block_col = _blocks(plan, product)
+    block_row, block_col = blocks_of(plan, product)
     blocks = block_row.size * block_col.size
     for k0 in range(0, product.K, S):
         active = exists & product.inside_a(block_row + a_row, k0 + a_k) & (block_col >= 0)
@@ -203,13 +208,13 @@ def _thread_tile(plan: TilePlan, product: Product) -> Tally:
     """r04: a line of threads, thread tiles in rows; both tiles k first; transposed copies go into padded rows."""
     tally = Tally()
     count = (plan.BM // plan.TM) * (plan.BN // plan.TN)
-    thread, exists = _threads(count)
+    thread, exists = threads_of(count)
     across = plan.BN // plan.TN
     thread_row, thread_col = thread // across * plan.TM, thread % across * plan.TN
     pad = max(1, 32 // plan.BK)
     a_row_words = plan.BM + (pad if product.layout[0] == "r" else 0)
     b_row_words = plan.BN + (pad if product.layout[1] == "c" else 0)
-    block_row, block_col = _blocks(plan, product)
+    block_row, block_col = blocks_of(plan, product)
     blocks = block_row.size * block_col.size
     for k0 in range(0, product.K, plan.BK):
         for i, live in _rounds(plan.BM * plan.BK, count):
@@ -239,7 +244,7 @@ def _thread_tile(plan: TilePlan, product: Product) -> Tally:
 
 def _rounds(words: int, threads: int) -> Iterator[tuple[Ints, Mask]]:
     """Yield the word each thread copies in each round, by warp and lane, and which lanes still have one."""
-    thread, exists = _threads(threads)
+    thread, exists = threads_of(threads)
     for first in range(0, words, threads):
         yield first + thread, exists & (first + thread < words)
 
