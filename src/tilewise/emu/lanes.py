@@ -134,9 +134,13 @@ class Lanes:
         value = wrap(value, bits_of(type_))
         return Value(type_, str(value), constant=value, zeros=trailing_zeros(value), low=value, high=value)
 
-    def float_constant(self, type_: str, value: float) -> Value:
-        """A float or double constant; NaN payloads are kept by `bits_constant`."""
-        return Value(type_, f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
+    def float_constant(self, type_: str, bits: int) -> Value:
+        """A float or double constant from its bits. LLVM writes a float as the double of the same value."""
+        if type_ == "float" and bits << 1 >> 24 & 0xFF == 0xFF and bits & 0x7FFFFF:  # a NaN: move sign and payload over
+            bits = (bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29
+        elif type_ == "float":
+            bits = struct.unpack("<Q", struct.pack("<d", struct.unpack("<f", struct.pack("<I", bits))[0]))[0]
+        return Value(type_, f"0x{bits:016X}")
 
     def full(self, type_: str, vector: str) -> Value:
         return Value(type_, vector=vector)

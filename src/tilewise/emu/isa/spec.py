@@ -89,7 +89,9 @@ FORMS: dict[str, list[Form]] = {}
 _TOKEN = re.compile(r"\{\.[\w:]+\}|\.?[\w:]+")
 
 
-def op(syntax: str, *, counts_fma: bool = False, **choices: str | Choices) -> Callable[[Callable[..., object]], Callable[..., object]]:
+def op(
+    syntax: str, *, counts_fma: bool = False, **choices: str | Choices
+) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Register a form: values in, values out."""
     return _register(syntax, "op", choices, counts_fma)
 

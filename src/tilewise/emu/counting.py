@@ -1,0 +1,97 @@
+"""From what a run counted (blocks, alignments, single requests) to the counters that people read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tilewise.core.counters import Counters, SiteCounters
+from tilewise.emu.compiled import CompiledKernel
+from tilewise.emu.lower.program import Step
+from tilewise.emu.patterns import LANES
+
+Counts = tuple[Any, Any, Any]
+
+
+def add_up(kernel: CompiledKernel, counts: list[Counts], barriers: int) -> Counters:
+    """Return the launch's counters from each host thread's counts; sums and maxima, so the threads' number shows nowhere."""
+    import numpy as np
+
+    blocks = sum(np.frombuffer(block_counts, np.uint64).astype(object) for block_counts, _, _ in counts).reshape(-1, 3)  # type: ignore[union-attr]
+    histograms = sum(np.frombuffer(histogram, np.uint64).astype(object) for _, _, histogram in counts)
+    totals = [_site_totals(index, counts) for index in range(len(kernel.program.sites))]
+    tally = kernel.tally
+    for position, site in tally.requests:
+        runs = int(blocks[position, 0])
+        totals[site]["requests"] += runs
+        totals[site]["lanes"] += LANES * runs
+    for position, site, transactions, ways in tally.constant:
+        runs = int(blocks[position, 0])
+        totals[site]["transactions"] += transactions * runs
+        if runs:
+            _raise_to(totals[site], transactions, ways)
+    for number, (site, table) in enumerate(tally.histograms):
+        for start, transactions in enumerate(table):
+            times = int(histograms[32 * number + start])  # type: ignore[index]
+            totals[site]["transactions"] += transactions * times
+            if times:
+                _raise_to(totals[site], transactions, 0)
+    fma = sum(n * (LANES * int(blocks[position, 0]) + int(blocks[position, 2])) for position, n in tally.fma.items())
+    sites = tuple(
+        _site_counters(step, total) for step, total in zip(kernel.program.sites, totals, strict=True) if step.access is not None
+    )
+    return replace(sum_sites(sites), barriers=barriers, fma=fma)
+
+
+def sum_sites(sites: tuple[SiteCounters, ...]) -> Counters:
+    """Return the totals over all sites."""
+
+    def total(field: str, space: str, kind: str) -> int:
+        return sum(getattr(site, field) for site in sites if site.space == space and site.kind == kind)
+
+    return Counters(
+        requested_load_bytes=total("bytes", "global", "load"),
+        requested_store_bytes=total("bytes", "global", "store"),
+        global_load_requests=total("requests", "global", "load"),
+        global_load_sectors=total("transactions", "global", "load"),
+        global_store_requests=total("requests", "global", "store"),
+        global_store_sectors=total("transactions", "global", "store"),
+        shared_load_requests=total("requests", "shared", "load"),
+        shared_load_bytes=total("bytes", "shared", "load"),
+        shared_load_wavefronts=total("transactions", "shared", "load"),
+        shared_store_requests=total("requests", "shared", "store"),
+        shared_store_bytes=total("bytes", "shared", "store"),
+        shared_store_wavefronts=total("transactions", "shared", "store"),
+        worst_bank_conflict_ways=max((site.worst_conflict_ways for site in sites if site.space == "shared"), default=0),
+        sites=sites,
+    )
+
+
+def _site_totals(index: int, counts: list[Counts]) -> dict[str, int]:
+    rows = [site_counts[index] for _, site_counts, _ in counts]
+    totals = {field: sum(int(getattr(row, field)) for row in rows) for field in ("requests", "lanes", "transactions")}
+    totals |= {field: max(int(getattr(row, field)) for row in rows) for field in ("worst", "worst_ways")}
+    return totals
+
+
+def _raise_to(total: dict[str, int], transactions: int, ways: int) -> None:
+    total["worst"] = max(total["worst"], transactions)
+    total["worst_ways"] = max(total["worst_ways"], ways)
+
+
+def _site_counters(step: Step, total: dict[str, int]) -> SiteCounters:
+    access, position = step.access, step.instruction.position
+    assert access is not None
+    place = position.outermost if position else None
+    return SiteCounters(
+        space=access.space,  # type: ignore[arg-type]
+        kind=access.kind,  # type: ignore[arg-type]
+        file=place.file if place else "",
+        line=place.line if place else 0,
+        opcode=step.instruction.opcode,
+        requests=total["requests"],
+        bytes=total["lanes"] * access.bytes,
+        transactions=total["transactions"],
+        worst=total["worst"],
+        worst_conflict_ways=total["worst_ways"],
+    )

@@ -1,0 +1,534 @@
+"""The one path every memory access takes: bounds, alignment, counts, then the bytes.
+
+Three ways, from fast to careful:
+- *grouped*: with all lanes active, accesses of one block that share a base register are bounded by one check at the first of them; if
+  it fails, nothing has happened yet and the block is run again carefully.
+- *checked*: where something has happened already, or addresses are unrelated, a check of this access alone with the runtime as
+  fallback.
+- *careful*: some lanes only: the runtime does it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tilewise.emu.abi import Context
+from tilewise.emu.isa.memory import Access
+from tilewise.emu.isa.spec import LLVM_TYPES
+from tilewise.emu.lanes import Value, vector_type
+from tilewise.emu.lower.body import Body
+from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.tally import SECTOR_BYTES, sectors_by_alignment, shared_cost
+from tilewise.emu.patterns import LANES, is_contiguous
+from tilewise.ptx.ast import Address, Operand, Register, Symbol, Vector
+
+FEW = 4
+"""Up to so many distinct addresses are loaded one by one and blended."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Accesses of one block with one base: a single check covers them. Bytes from the base: first to end (exclusive)."""
+
+    base: Value
+    space: str
+    is_store: bool
+    line: int
+    """Where the check will stand in the text, once all members are known."""
+    first: int
+    end: int
+    alignments: set[tuple[int, int]] = field(default_factory=set)
+    """(bytes, remainder): base + remainder must be a multiple of bytes."""
+    delta: str = ""
+
+
+class Memory:
+    """Lowers the accesses of one block."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.lanes = body.lanes
+        self.cold: list[str] = []
+        """Lines for the end of the function: what rarely runs."""
+        self._groups: dict[tuple[str, str, bool], Group] = {}
+        self._deferred: list[tuple[int, Value]] = []
+
+    def lower(self, step: Step) -> None:
+        """Emit one access."""
+        access = step.access
+        assert access is not None
+        operand = (step.sources if access.kind == "load" else step.sources[:1])[0][0]
+        assert isinstance(operand, Address)
+        if access.space == "param":
+            self._load_parameter(step, access, operand)
+            return
+        base = self._base(operand, access)
+        if base is None:
+            self._write_results(step, [None] * access.count)
+            return
+        values = self._stored_values(step, access)
+        if self.lanes.dry:
+            loaded = self._dry_result(access, base)
+        elif self.body.careful or self.body.guard is not None:
+            loaded = self._careful(step, access, self._at(base, operand.offset), values)
+        else:
+            loaded = self._together(step, access, base, operand.offset, values)
+        if access.kind == "load":
+            self._write_results(step, loaded)
+
+    def finish(self) -> None:
+        """Fill in the grouped checks and count the requests whose cost hangs on their alignment."""
+        for group in reversed(self._groups.values()):  # the later ones first: their lines move nobody else's
+            self._emit_group_check(group)
+        for histogram, address in self._deferred:
+            low_bits = self.lanes.define(f"and i64 {address.scalar}, {SECTOR_BYTES - 1}")
+            index = self.lanes.define(f"or disjoint i64 {low_bits}, {SECTOR_BYTES * histogram}")
+            self._increment(self.lanes.define(f"getelementptr i64, ptr {self.body.context_field('histograms')}, i64 {index}"))
+
+    # -- operands
+
+    def _base(self, operand: Address, access: Access) -> Value | None:
+        """The address before its constant offset, as an i64 (global) or i32 (shared) value."""
+        type_ = "b32" if access.space == "shared" else "b64"
+        if isinstance(operand.base, Symbol | Register):
+            return self.body.value(operand.base, type_)
+        return self.lanes.constant(LLVM_TYPES[type_], operand.base.value)
+
+    def _at(self, base: Value, offset: int) -> Value:
+        return self.lanes.binary("add", base, self.lanes.constant(base.type, offset)) if offset else base
+
+    def _elements(self, operand: Operand) -> tuple[Operand, ...]:
+        return operand.elements if isinstance(operand, Vector) else (operand,)
+
+    def _stored_values(self, step: Step, access: Access) -> list[Value]:
+        if access.kind == "load":
+            return []
+        values = [self.body.value(element, access.type) for element in self._elements(step.sources[1][0])]
+        return [self.lanes.full(LLVM_TYPES[access.type], "%dry") if value is None else value for value in values]
+
+    def _write_results(self, step: Step, values: list[Value | None] | list[Value]) -> None:
+        operand, type_ = step.results[0]
+        for element, value in zip(self._elements(operand), values, strict=True):
+            if isinstance(element, Register):
+                self.body.write(element.name, value, signed=type_[0] == "s")
+
+    def _dry_result(self, access: Access, base: Value) -> list[Value]:
+        type_ = LLVM_TYPES[access.type]
+        uniform = base.is_uniform
+        return [Value(type_, "%dry") if uniform else self.lanes.full(type_, "%dry") for _ in range(access.count)]
+
+    def _load_parameter(self, step: Step, access: Access, operand: Address) -> None:
+        assert isinstance(operand.base, Symbol)
+        start = self.body.program.parameters[operand.base.name] + operand.offset
+        type_, values = LLVM_TYPES[access.type], []
+        for element in range(access.count):
+            address = self.body.address(self.body.context_field("params"), start + element * access.element_bytes)
+            values.append(Value(type_, self.lanes.define(f"load {type_}, ptr {address}")))
+        self._write_results(step, values)
+
+    # -- careful: the runtime does it
+
+    def _careful(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
+        mask = self.body.mask or "-1"
+        if self.body.guard is not None:
+            bits = self.lanes.mask_bits(self.body.guard)
+            mask = self.lanes.define(f"and i32 {mask}, {bits}")
+        self.body.has_effects = True
+        self._store_addresses(address)
+        self._call_runtime(step, access, values, mask, counted=False)
+        return self._runtime_results(access, address, mask)
+
+    def _call_runtime(self, step: Step, access: Access, values: list[Value], mask: str, *, counted: bool) -> None:
+        """The access itself; the lanes' addresses stand in the context already."""
+        for element, value in enumerate(values):
+            wide = vector_type(value.type)
+            self.lanes.emit(f"store {wide} {self.lanes.vector(value)}, ptr {self._value_slot(access, element)}")
+        self.lanes.emit(
+            f"call void {self.body.context_field('access')}(ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)})"
+        )
+
+    def _store_addresses(self, address: Value) -> None:
+        wide = address if address.type == "i64" else self.lanes.extend("zext", "i64", address)
+        self.lanes.emit(f"store {vector_type('i64')} {self.lanes.vector(wide)}, ptr {self.body.context_address('addresses')}")
+
+    def _value_slot(self, access: Access, element: int) -> str:
+        return self.body.context_address("values", element * LANES * access.element_bytes)
+
+    def _runtime_results(self, access: Access, address: Value, mask: str) -> list[Value]:
+        """The loaded elements; of a uniform address, the first active lane's."""
+        if access.kind == "store":
+            return []
+        type_, results = LLVM_TYPES[access.type], []
+        first = None
+        if address.is_uniform and mask != "-1":
+            self.lanes.declare("i32 @llvm.cttz.i32(i32, i1)")
+            lane = self.lanes.define(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
+            first = self.lanes.define(f"and i32 {lane}, {LANES - 1}")
+        for element in range(access.count):
+            slot = self._value_slot(access, element)
+            if address.is_uniform:
+                place = self.lanes.define(f"getelementptr {type_}, ptr {slot}, i32 {first}") if first else slot
+                results.append(Value(type_, self.lanes.define(f"load {type_}, ptr {place}")))
+            else:
+                results.append(self.lanes.full(type_, self.lanes.define(f"load {vector_type(type_)}, ptr {slot}")))
+        return results
+
+    # -- all lanes together
+
+    def _together(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
+        address = self._at(base, offset)
+        if base.is_full or not self._can_align(access, address):
+            return self._checked(step, access, address, values)
+        key = (access.space, f"{base.scalar}", access.kind == "store")
+        if key not in self._groups and self.body.has_effects and not self._is_inside(access, address):
+            return self._checked(step, access, address, values)
+        self._count(step, access, address)
+        if self._is_inside(access, address):
+            pointer = self._shared_pointer(base.base())
+        else:
+            pointer = self._grouped_pointer(key, access, base, offset)
+        if access.kind == "store":
+            self.body.has_effects = True
+        return self._perform(access, pointer, self._offsets(base, offset), values)
+
+    def _offsets(self, base: Value, offset: int) -> tuple[int, ...]:
+        return tuple(lane + offset for lane in base.offsets) if base.offsets else (offset,) * LANES
+
+    def _can_align(self, access: Access, address: Value) -> bool:
+        """Whether a scalar exists for which every lane is aligned."""
+        return address.offsets is None or all((x - address.offsets[0]) % access.bytes == 0 for x in address.offsets)
+
+    def _is_aligned(self, access: Access, address: Value) -> bool:
+        first = address.offsets[0] if address.offsets else 0
+        if address.constant is not None:
+            return (address.constant + first) % access.bytes == 0
+        return first % access.bytes == 0 and access.bytes <= 1 << min(address.zeros, 16)
+
+    def _is_inside(self, access: Access, address: Value) -> bool:
+        """Whether an access to shared memory is known to be within the static part and aligned, whatever happens."""
+        if access.space != "shared" or address.low is None or address.high is None or not self._is_aligned(access, address):
+            return False
+        low, high = (min(address.offsets), max(address.offsets)) if address.offsets else (0, 0)
+        return address.low + low >= 0 and address.high + high + access.bytes <= self.body.program.static_shared_bytes
+
+    def _count(self, step: Step, access: Access, address: Value) -> None:
+        """Count one request with all lanes, at compile time where its cost does not hang on the scalar."""
+        tally, site, position = self.body.kernel.tally, step.site, self.body.position
+        assert site is not None
+        offsets = address.offsets or (0,) * LANES
+        tally.requests.append((position, site))
+        if access.space == "shared":
+            tally.constant.append((position, site, *shared_cost(offsets, access.bytes)))
+            return
+        table = sectors_by_alignment(offsets, access.bytes)
+        possible = {table[start] for start in self._possible_starts(access, address)}
+        if len(possible) == 1:
+            tally.constant.append((position, site, possible.pop(), 0))
+            return
+        self._deferred.append((len(tally.histograms), address))
+        tally.histograms.append((site, table))
+
+    def _possible_starts(self, access: Access, address: Value) -> list[int]:
+        """The scalar modulo 32, as far as its known zeros and the lanes' alignment say."""
+        if address.constant is not None:
+            return [address.constant % SECTOR_BYTES]
+        first = address.offsets[0] if address.offsets else 0
+        step = min(SECTOR_BYTES, 1 << min(address.zeros, 16))
+        return [start for start in range(0, SECTOR_BYTES, step) if (start + first) % access.bytes == 0]
+
+    def _increment(self, pointer: str) -> None:
+        count = self.lanes.define(f"load i64, ptr {pointer}")
+        self.lanes.emit(f"store i64 {self.lanes.define(f'add i64 {count}, 1')}, ptr {pointer}")
+
+    # -- grouped
+
+    def _grouped_pointer(self, key: tuple[str, str, bool], access: Access, base: Value, offset: int) -> str:
+        """A pointer to the base's scalar part, after a check that covers this access."""
+        offsets = self._offsets(base, offset)
+        first, end = min(offsets), max(offsets) + access.bytes
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(
+                base.base(), access.space, access.kind == "store", len(self.lanes.lines), first, end
+            )
+            self.lanes.lines.append("")
+            group.delta = self._open_group(group)
+        group.first, group.end = min(group.first, first), max(group.end, end)
+        if not self._is_aligned(access, self._at(base, offset)):
+            group.alignments.add((access.bytes, offsets[0] % access.bytes))
+        return group.delta
+
+    def _open_group(self, group: Group) -> str:
+        """What stands after the check: the pointer to the base's scalar part."""
+        if group.space == "shared":
+            return self._shared_pointer(group.base)
+        name = self.lanes.fresh("%pointer")
+        return name
+
+    def _shared_pointer(self, base: Value) -> str:
+        if base.constant is not None:
+            return self.body.address(self.body.context_field("shared"), base.constant)
+        return self.lanes.define(f"getelementptr i8, ptr {self.body.context_field('shared')}, i32 {base.scalar}")
+
+    def _emit_group_check(self, group: Group) -> None:
+        """Write the check of a group into the line kept for it."""
+        lanes, after = self.lanes, self.lanes.lines[group.line + 1 :]
+        del lanes.lines[group.line :]
+        ok = self._alignment_ok(group)
+        bail, go_on = f"bail{self.body.position}", lanes.fresh("checked")
+        if group.space == "shared":
+            start = lanes.define(f"add i32 {group.base.scalar}, {group.first}")
+            end = lanes.define(f"add i64 {lanes.define(f'zext i32 {start} to i64')}, {group.end - group.first}")
+            limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
+            inside = lanes.define(f"icmp ule i64 {end}, {limit}")
+            condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
+            lanes.emit(f"br i1 {condition}, label %{go_on}, label %{bail}, !prof !0")
+            lanes.label(go_on)
+        else:
+            self._emit_range_check(group, ok, bail, go_on)
+        lanes.lines += after
+
+    def _alignment_ok(self, group: Group) -> str | None:
+        ok, type_ = None, group.base.type
+        for size, remainder in sorted(group.alignments):
+            moved = self.lanes.define(f"add {type_} {group.base.scalar}, {remainder}")
+            low_bits = self.lanes.define(f"and {type_} {moved}, {size - 1}")
+            aligned = self.lanes.define(f"icmp eq {type_} {low_bits}, 0")
+            ok = self.lanes.define(f"and i1 {ok}, {aligned}") if ok else aligned
+        return ok
+
+    def _emit_range_check(self, group: Group, ok: str | None, bail: str, go_on: str) -> None:
+        """Global memory: the buffer that this group fell in last, else the runtime looks for another."""
+        lanes, index = self.lanes, self.body.kernel.groups
+        self.body.kernel.groups += 1
+        if ok:
+            aligned = lanes.fresh("aligned")
+            lanes.emit(f"br i1 {ok}, label %{aligned}, label %{bail}, !prof !0")
+            lanes.label(aligned)
+        start = lanes.define(f"add i64 {group.base.scalar}, {group.first}")
+        ranges = lanes.define(f"load ptr, ptr {self.body.context_address('ranges')}")
+        entry = self.body.address(ranges, 24 * index)
+        inside = self._inside_range(entry, start)
+        search = lanes.fresh("search")
+        lanes.emit(f"br i1 {inside}, label %{go_on}, label %{search}, !prof !0")
+        lanes.label(go_on)
+        delta = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}")
+        host = lanes.define(f"add i64 {group.base.scalar}, {delta}")
+        lanes.emit(f"{group.delta} = inttoptr i64 {host} to ptr")
+        resolve = lanes.fresh("%resolve")
+        extent = group.end - group.first
+        found = lanes.fresh("%found")
+        self.cold += [
+            f"{search}:",
+            f"  {resolve}.at = getelementptr i8, ptr %context, i64 {Context.resolve.offset}",
+            f"  {resolve} = load ptr, ptr {resolve}.at",
+            f"  {found} = call i32 {resolve}(ptr %context, i32 {index}, i64 {start}, i64 {extent}, i32 {int(group.is_store)})",
+            f"  {found}.yes = icmp ne i32 {found}, 0",
+            f"  br i1 {found}.yes, label %{go_on}, label %{bail}",
+        ]
+
+    def _inside_range(self, entry: str, start: str) -> str:
+        lanes = self.lanes
+        low = lanes.define(f"load i64, ptr {entry}")
+        last = lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
+        return lanes.define(f"icmp ule i64 {lanes.define(f'sub i64 {start}, {low}')}, {last}")
+
+    # -- checked: this access alone
+
+    def _checked(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
+        """Count and bound one access by its 32 addresses; the runtime takes over if a lane is out of bounds or misaligned."""
+        lanes = self.lanes
+        self.body.has_effects = True
+        for value in values:  # made before the ways part, since both need them
+            lanes.vector(value)
+        self._store_addresses(address)
+        function, _ = self.body.context_field("count"), self.body.context_field("access")
+        lanes.emit(f"call void {function}(ptr %context, i32 {step.site}, i32 -1)")
+        fast, slow, join = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
+        inside, delta = self._lanes_inside(access, address)
+        lanes.emit(f"br i1 {inside}, label %{fast}, label %{slow}, !prof !0")
+        lanes.label(slow)
+        self._call_runtime(step, access, values, "-1", counted=True)
+        slow_results = self._runtime_results(access, address, "-1")
+        lanes.emit(f"br label %{join}")
+        lanes.label(fast)
+        fast_results = self._perform_anywhere(access, address, delta, values)
+        lanes.emit(f"br label %{join}")
+        lanes.label(join)
+        return [self._merge(a, fast, b, slow) for a, b in zip(fast_results, slow_results, strict=True)]
+
+    def _merge(self, a: Value, from_a: str, b: Value, from_b: str) -> Value:
+        if a.is_uniform:
+            return Value(a.type, self.lanes.define(f"phi {a.type} [ {a.scalar}, %{from_a} ], [ {b.scalar}, %{from_b} ]"))
+        wide = vector_type(a.type)
+        return self.lanes.full(a.type, self.lanes.define(f"phi {wide} [ {a.vector}, %{from_a} ], [ {b.vector}, %{from_b} ]"))
+
+    def _lanes_inside(self, access: Access, address: Value) -> tuple[str, str]:
+        """Whether all lanes are aligned and within one buffer (or shared memory), and what to add to an address for a pointer."""
+        lanes, type_ = self.lanes, address.type
+        wide, vector = vector_type(type_), lanes.vector(address)
+        spread = lambda scalar: lanes.vector(Value(type_, scalar))  # noqa: E731 - a one-off spelling
+        if access.space == "shared":
+            limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
+            last = lanes.define(f"trunc i64 {lanes.define(f'sub i64 {limit}, {access.bytes}')} to i32")
+            low, delta = "0", lanes.define(f"ptrtoint ptr {self.body.context_field('shared')} to i64")
+            enough = lanes.define(f"icmp uge i64 {limit}, {access.bytes}")
+        else:
+            entry = self._checked_range(access, address)
+            low, last = lanes.define(f"load i64, ptr {entry}"), lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
+            delta, enough = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}"), "true"
+        distance = lanes.define(f"sub {wide} {vector}, {spread(low)}")
+        inside = lanes.define(f"icmp ule {wide} {distance}, {spread(last)}")
+        low_bits = lanes.define(f"and {wide} {vector}, {lanes.vector(lanes.constant(type_, access.bytes - 1))}")
+        aligned = lanes.define(f"icmp eq {wide} {low_bits}, zeroinitializer")
+        both = lanes.define(f"and <{LANES} x i1> {inside}, {aligned}")
+        bits = lanes.define(f"bitcast <{LANES} x i1> {both} to i32")
+        return lanes.define(f"and i1 {enough}, {lanes.define(f'icmp eq i32 {bits}, -1')}"), delta
+
+    def _checked_range(self, access: Access, address: Value) -> str:
+        """The range-cache entry of this access, made to hold lane 0's buffer if it did not."""
+        lanes, index = self.lanes, self.body.kernel.groups
+        self.body.kernel.groups += 1
+        entry = self.body.address(lanes.define(f"load ptr, ptr {self.body.context_address('ranges')}"), 24 * index)
+        first = lanes.define(f"extractelement {vector_type('i64')} {lanes.vector(address)}, i32 0")
+        search, go_on = lanes.fresh("search"), lanes.fresh("known")
+        resolve = self.body.context_field("resolve")
+        lanes.emit(f"br i1 {self._inside_range(entry, first)}, label %{go_on}, label %{search}, !prof !0")
+        lanes.label(search)
+        is_store = int(access.kind == "store")
+        lanes.emit(f"call i32 {resolve}(ptr %context, i32 {index}, i64 {first}, i64 {access.bytes}, i32 {is_store})")
+        lanes.emit(f"br label %{go_on}")
+        lanes.label(go_on)
+        return entry
+
+    def _perform_anywhere(self, access: Access, address: Value, delta: str, values: list[Value]) -> list[Value]:
+        """The access itself at addresses that are known to be good."""
+        lanes = self.lanes
+        if not address.is_full:
+            scalar = address.scalar if address.type == "i64" else lanes.define(f"zext i32 {address.scalar} to i64")
+            host = lanes.define(f"inttoptr i64 {lanes.define(f'add i64 {scalar}, {delta}')} to ptr")
+            return self._perform(access, host, address.offsets or (0,) * LANES, values)
+        wide = vector_type("i64")
+        addresses = lanes.vector(address)
+        if address.type == "i32":
+            addresses = lanes.define(f"zext {vector_type('i32')} {addresses} to {wide}")
+        moved = lanes.define(f"add {wide} {addresses}, {lanes.vector(Value('i64', delta))}")
+        pointers = lanes.define(f"inttoptr {wide} {moved} to <{LANES} x ptr>")
+        results = []
+        for element in range(access.count):
+            at = pointers
+            if element:
+                at = lanes.define(f"getelementptr i8, <{LANES} x ptr> {pointers}, i64 {element * access.element_bytes}")
+            if access.kind == "load":
+                results.append(lanes.full(LLVM_TYPES[access.type], self._gather(LLVM_TYPES[access.type], at, LANES)))
+            else:
+                self._scatter(values[element], at)
+        return results
+
+    # -- the bytes, all lanes active, at pointer + offsets
+
+    def _perform(self, access: Access, pointer: str, offsets: tuple[int, ...], values: list[Value]) -> list[Value]:
+        if access.count > 1 and is_contiguous(offsets, access.bytes):
+            at = self.body.address(pointer, offsets[0]) if offsets[0] else pointer
+            return self._load_block(access, at) if access.kind == "load" else self._store_block(access, at, values)
+        results = []
+        for element in range(access.count):
+            moved = tuple(offset + element * access.element_bytes for offset in offsets)
+            if access.kind == "load":
+                results.append(self._load(LLVM_TYPES[access.type], pointer, moved, access.element_bytes))
+            else:
+                self._store(values[element], pointer, moved, access.element_bytes)
+        return results
+
+    def _load(self, type_: str, pointer: str, offsets: tuple[int, ...], size: int) -> Value:
+        lanes = self.lanes
+        distinct = sorted(set(offsets))
+        if len(distinct) == 1:
+            return Value(type_, self._load_scalar(type_, pointer, distinct[0]))
+        if is_contiguous(offsets, size):
+            return lanes.full(type_, lanes.define(f"load {vector_type(type_)}, ptr {self._moved(pointer, offsets[0])}, align 1"))
+        if len(distinct) <= FEW:
+            return self._blend(type_, pointer, offsets, distinct)
+        if len(distinct) in (8, 16):
+            places = lanes.literal("i64", distinct)
+            at = lanes.define(f"getelementptr i8, ptr {pointer}, <{len(distinct)} x i64> {places}")
+            loaded, narrow = self._gather(type_, at, len(distinct)), f"<{len(distinct)} x {type_}>"
+            order = lanes.literal("i32", [distinct.index(offset) for offset in offsets])
+            return lanes.full(type_, lanes.define(f"shufflevector {narrow} {loaded}, {narrow} poison, <{LANES} x i32> {order}"))
+        return lanes.full(type_, self._gather(type_, self._pointers(pointer, offsets), LANES))
+
+    def _moved(self, pointer: str, offset: int) -> str:
+        return self.body.address(pointer, offset) if offset else pointer
+
+    def _load_scalar(self, type_: str, pointer: str, offset: int) -> str:
+        return self.lanes.define(f"load {type_}, ptr {self._moved(pointer, offset)}, align 1")
+
+    def _blend(self, type_: str, pointer: str, offsets: tuple[int, ...], distinct: list[int]) -> Value:
+        lanes, wide = self.lanes, vector_type(type_)
+        result = lanes.vector(Value(type_, self._load_scalar(type_, pointer, distinct[0])))
+        for offset in distinct[1:]:
+            spread = lanes.vector(Value(type_, self._load_scalar(type_, pointer, offset)))
+            where = lanes.literal("i1", ["true" if x == offset else "false" for x in offsets])
+            result = lanes.define(f"select <{LANES} x i1> {where}, {wide} {spread}, {wide} {result}")
+        return lanes.full(type_, result)
+
+    def _store(self, value: Value, pointer: str, offsets: tuple[int, ...], size: int) -> None:
+        lanes = self.lanes
+        if len(set(offsets)) == 1:  # all lanes to one place: the last one stays
+            scalar = value.scalar
+            if not value.is_uniform:
+                scalar = lanes.define(f"extractelement {vector_type(value.type)} {lanes.vector(value)}, i32 {LANES - 1}")
+            lanes.emit(f"store {value.type} {scalar}, ptr {self._moved(pointer, offsets[0])}, align 1")
+        elif is_contiguous(offsets, size):
+            lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {self._moved(pointer, offsets[0])}, align 1")
+        else:
+            self._scatter(value, self._pointers(pointer, offsets))
+
+    def _pointers(self, pointer: str, offsets: tuple[int, ...]) -> str:
+        return self.lanes.define(f"getelementptr i8, ptr {pointer}, <{LANES} x i64> {self.lanes.literal('i64', offsets)}")
+
+    def _gather(self, type_: str, pointers: str, count: int) -> str:
+        wide, name = f"<{count} x {type_}>", f"@llvm.masked.gather.v{count}{_mangled(type_)}.v{count}p0"
+        self.lanes.declare(f"{wide} {name}(<{count} x ptr>, i32, <{count} x i1>, {wide})")
+        every = self.lanes.literal("i1", ["true"] * count)
+        return self.lanes.define(f"call {wide} {name}(<{count} x ptr> {pointers}, i32 1, <{count} x i1> {every}, {wide} poison)")
+
+    def _scatter(self, value: Value, pointers: str) -> None:
+        wide, name = vector_type(value.type), f"@llvm.masked.scatter.v{LANES}{_mangled(value.type)}.v{LANES}p0"
+        self.lanes.declare(f"void {name}({wide}, <{LANES} x ptr>, i32, <{LANES} x i1>)")
+        every = self.lanes.literal("i1", ["true"] * LANES)
+        vector = self.lanes.vector(value)
+        self.lanes.emit(f"call void {name}({wide} {vector}, <{LANES} x ptr> {pointers}, i32 1, <{LANES} x i1> {every})")
+
+    def _load_block(self, access: Access, pointer: str) -> list[Value]:
+        """Lanes side by side, each with `count` elements: one load, then each element picked out."""
+        lanes, type_, count = self.lanes, LLVM_TYPES[access.type], access.count
+        wide = f"<{LANES * count} x {type_}>"
+        whole = lanes.define(f"load {wide}, ptr {pointer}, align 1")
+        results = []
+        for element in range(count):
+            order = lanes.literal("i32", [lane * count + element for lane in range(LANES)])
+            picked = lanes.define(f"shufflevector {wide} {whole}, {wide} poison, <{LANES} x i32> {order}")
+            results.append(lanes.full(type_, picked))
+        return results
+
+    def _store_block(self, access: Access, pointer: str, values: list[Value]) -> list[Value]:
+        """The reverse of `_load_block`."""
+        lanes, type_, parts, width = self.lanes, values[0].type, [self.lanes.vector(value) for value in values], LANES
+        while len(parts) > 1:
+            order = lanes.literal("i32", range(2 * width))
+            narrow = f"<{width} x {type_}>"
+            parts = [
+                lanes.define(f"shufflevector {narrow} {a}, {narrow} {b}, <{2 * width} x i32> {order}")
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            width *= 2
+        wide = f"<{width} x {type_}>"
+        order = lanes.literal("i32", [element * LANES + lane for lane in range(LANES) for element in range(access.count)])
+        woven = lanes.define(f"shufflevector {wide} {parts[0]}, {wide} poison, <{width} x i32> {order}")
+        lanes.emit(f"store {wide} {woven}, ptr {pointer}, align 1")
+        return []
+
+
+def _mangled(type_: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(type_, type_)

@@ -1,0 +1,120 @@
+"""What holds of every register that lives across blocks, and which of them lanes that wait elsewhere still need.
+
+Both at once, since each hangs on the other: a branch on a value that is not uniform lets lanes part, and a register written while
+others wait for its old value is no pattern any more. Kleene iteration from "never written", one dry run of each block a round.
+"""
+
+from __future__ import annotations
+
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.lower.body import Body, Kernel
+from tilewise.emu.lower.access import Memory
+from tilewise.emu.lower.frame import Frame
+from tilewise.emu.lower.program import Program
+from tilewise.emu.patterns import Shape, join
+
+WIDEN_AFTER = 4
+"""Rounds after which a bound that still moves is given up."""
+
+
+def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[str, Shape], tuple[frozenset[str], ...]]:
+    """Return the registers' shapes, and for each block the registers whose old values lanes elsewhere may still need."""
+    lanes = Lanes()
+    lanes.dry = True
+    shapes: dict[str, Shape] = {}
+    conflicts: tuple[frozenset[str], ...] = (frozenset(),) * len(program.steps)
+    dirty = set(range(len(program.steps)))
+    parting: set[int] = set()
+    readers = _readers(program)
+    round_ = 0
+    while dirty:
+        kernel = Kernel(program, shapes, Frame(0, {}, 0), True, grid_limits, conflicts)
+        changed: set[str] = set()
+        parted = False
+        for position in sorted(dirty):
+            body, parts = _dry_run(lanes, kernel, position)
+            if parts and position not in parting:
+                parting.add(position)
+                parted = True
+            for name, shape in body.written_shapes().items():
+                merged = join(shapes[name], shape, widen=round_ >= WIDEN_AFTER) if name in shapes else shape
+                if merged != shapes.get(name):
+                    shapes[name] = merged
+                    changed.add(name)
+        dirty = set().union(*(readers[name] for name in changed))
+        if parted:
+            before, conflicts = conflicts, _conflicts(program, parting)
+            dirty |= {position for position, names in enumerate(conflicts) if names != before[position]}
+        round_ += 1
+    return shapes, conflicts
+
+
+def _readers(program: Program) -> dict[str, set[int]]:
+    """The blocks at whose start each register is live: those that may read it."""
+    readers: dict[str, set[int]] = {}
+    for position, names in enumerate(program.live_in):
+        for name in names:
+            readers.setdefault(name, set()).add(position)
+    return readers
+
+
+def _dry_run(lanes: Lanes, kernel: Kernel, position: int) -> tuple[Body, bool]:
+    """Run one block dry; return it and whether its branch can part the lanes."""
+    body = Body(lanes, kernel, position)
+    body.mask = "%dry"
+    memory = Memory(body)
+    for step in kernel.program.steps[position]:
+        if step.control is not None and step.instruction.guard is not None:
+            condition = body.predicate(step)
+            return body, condition is not None and not condition.is_uniform
+        run_step(body, memory, step)
+    return body, False
+
+
+def run_step(body: Body, memory: Memory, step: Step) -> None:
+    """Lower one instruction that does not end its block."""
+    if step.form is None or step.control is not None:
+        return
+    body.guard = body.predicate(step) if step.instruction.guard is not None else None
+    if step.access is not None:
+        memory.lower(step)
+    else:
+        body.apply(step)
+    body.guard = None
+
+
+def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...]:
+    """For each block, the registers live where other lanes can be waiting while it runs.
+
+    Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet. Lanes that have
+    arrived at a barrier wait whatever their place in the order.
+    """
+    after_barrier = {
+        successor
+        for position, steps in enumerate(program.steps)
+        if steps and steps[-1].control == "barrier"
+        for successor in program.successors[position]
+    }
+    pairs: set[tuple[int, int]] = set()
+    waiting: list[tuple[int, int]] = []
+
+    def add(running: int, other: int) -> None:
+        if running > other and other not in after_barrier:
+            running, other = other, running
+        for pair in {(running, other), (other, running)} if running in after_barrier else {(running, other)}:
+            if pair[0] != pair[1] and pair not in pairs:
+                pairs.add(pair)
+                waiting.append(pair)
+
+    for position in parting:
+        successors = program.successors[position]
+        if len(successors) > 1:
+            add(successors[0], successors[1])
+    while waiting:
+        running, other = waiting.pop()
+        for successor in program.successors[running]:
+            add(successor, other)
+    needed: list[set[str]] = [set() for _ in program.steps]
+    for running, other in pairs:
+        needed[running] |= program.live_in[other]
+    return tuple(frozenset(names) for names in needed)

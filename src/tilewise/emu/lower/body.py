@@ -1,0 +1,265 @@
+"""One basic block: registers read and written, forms applied, special registers. Memory stands in access.py, ends in flow.py.
+
+The same code runs dry (shapes only, for the analysis) and for good, fast (all 32 lanes together) and careful (lanes by mask).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from tilewise.core.errors import TilewiseError
+from tilewise.emu import abi
+from tilewise.emu.isa.spec import LLVM_TYPES
+from tilewise.emu.lanes import Lanes, Value, bits_of, is_float, vector_type
+from tilewise.emu.lower.frame import Frame, register_type
+from tilewise.emu.lower.program import Program, Step
+from tilewise.emu.lower.tally import Tally
+from tilewise.emu.patterns import LANES, Shape
+from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Symbol
+
+LARGE_GRID = 2**31 - 1
+SMALL_GRID = 2**16 - 1
+
+
+@dataclass(slots=True)
+class Kernel:
+    """What the blocks of one compiled kernel share."""
+
+    program: Program
+    shapes: dict[str, Shape]
+    frame: Frame
+    careful: bool
+    grid_limits: tuple[int, int, int]
+    conflicts: tuple[frozenset[str], ...]
+    """Registers that, in each block, lanes waiting elsewhere still need: writes keep theirs."""
+    tally: Tally = field(default_factory=Tally)
+    groups: int = 0
+    """Range-cache entries handed out."""
+
+
+class Body:
+    """Builds one block of a kernel."""
+
+    def __init__(self, lanes: Lanes, kernel: Kernel, position: int) -> None:
+        self.lanes = lanes
+        self.kernel = kernel
+        self.program = kernel.program
+        self.position = position
+        self.careful = kernel.careful
+        self.mask: str | None = None
+        """The active lanes as an i32 (careful only)."""
+        self.guard: Value | None = None
+        """The predicate of the instruction at hand."""
+        self.has_effects = False
+        """Whether something has happened that running the block again would repeat."""
+        self._environment: dict[str, Value | None] = {}
+        self._dirty: dict[str, None] = {}
+        self._fields: dict[str, str] = {}
+
+    # -- context and warp fields
+
+    def context_field(self, name: str, type_: str = "ptr", index: int = 0) -> str:
+        """A field of the context, loaded once a block."""
+        key = f"{name}.{index}"
+        if key not in self._fields:
+            offset = getattr(abi.Context, name).offset + 4 * index
+            self._fields[key] = self.lanes.define(f"load {type_}, ptr {self.address('%context', offset)}")
+        return self._fields[key]
+
+    def context_address(self, name: str, offset: int = 0) -> str:
+        """The address of an array within the context."""
+        return self.address("%context", getattr(abi.Context, name).offset + offset)
+
+    def warp_address(self, name: str) -> str:
+        return self.address("%warp", getattr(abi.Warp, name).offset)
+
+    def address(self, base: str, offset: int | str) -> str:
+        """base + offset bytes."""
+        return self.lanes.define(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    # -- operands
+
+    def value(self, operand: Operand, type_: str) -> Value | None:
+        """An operand as a value of PTX type `type_`; None while the analysis knows nothing of it yet.
+
+        Raises TilewiseError for operands that the emulator does not take.
+        """
+        lanes, llvm = self.lanes, LLVM_TYPES[type_]
+        match operand:
+            case Register(name, True):
+                return self._special(name)
+            case Register(name):
+                value = self.read(name)
+                return None if value is None else self._view(value, llvm)
+            case Negated(register):
+                value = self.read(register.name)
+                return None if value is None else lanes.operation("xor", value, lanes.constant("i1", 1))
+            case Integer(number) if not is_float(llvm):
+                return lanes.constant(llvm, number)
+            case Float(bits, width):
+                return lanes.float_constant(llvm, bits) if is_float(llvm) else lanes.constant(f"i{width}", bits)
+            case Symbol(name, offset) if name in self.program.shared:
+                return lanes.constant(llvm, self.program.shared[name] + offset)
+        raise TilewiseError(f"the emulator takes no operand such as {operand}")
+
+    def _view(self, value: Value, llvm: str) -> Value:
+        """The low bits of a register as `llvm`."""
+        if value.type == llvm:
+            return value
+        bits, wanted = bits_of(value.type), bits_of(llvm)
+        if bits == wanted:
+            return self.lanes.bitcast(llvm, value)
+        if is_float(value.type):
+            value = self.lanes.bitcast(f"i{bits}", value)
+        narrow = self.lanes.truncate(f"i{wanted}", value) if bits > wanted else self.lanes.extend("zext", f"i{wanted}", value)
+        return self.lanes.bitcast(llvm, narrow) if is_float(llvm) else narrow
+
+    def read(self, name: str) -> Value | None:
+        """A register's value in this block."""
+        if name not in self._environment:
+            self._environment[name] = self._load(name)
+        return self._environment[name]
+
+    def _load(self, name: str) -> Value | None:
+        type_ = register_type(self.program, name)
+        shape = self.kernel.shapes.get(name)
+        if shape is None:
+            return None if self.lanes.dry else self._undefined(type_)
+        slot = self.kernel.frame.slots.get(name)
+        if slot is None or self.lanes.dry:
+            return self.lanes.of_shape(type_, shape, "%dry", "%dry")
+        address = self.address("%warp", slot)
+        if not shape.full:
+            return self.lanes.of_shape(type_, shape, self.lanes.define(f"load {type_}, ptr {address}"), "")
+        if type_ == "i1":
+            return self.lanes.from_mask(self.lanes.define(f"load i32, ptr {address}"))
+        return self.lanes.full(type_, self.lanes.define(f"load {vector_type(type_)}, ptr {address}"))
+
+    def _undefined(self, type_: str) -> Value:
+        return self.lanes.float_constant(type_, 0) if is_float(type_) else self.lanes.constant(type_, 0)
+
+    def write(self, name: str, value: Value | None, *, signed: bool = False) -> None:
+        """Set a register in the active lanes; a narrower value is extended by its sign if `signed`."""
+        if value is not None:
+            value = self._fit(value, register_type(self.program, name), signed)
+            if self.guard is not None:
+                old = self.read(name)
+                value = value if old is None else self.lanes.select(self.guard, value, self._view(old, value.type))
+            if self.careful and name in self.kernel.conflicts[self.position]:
+                value = self._keep_inactive(name, value)
+        self._environment[name] = value
+        self._dirty[name] = None
+
+    def _fit(self, value: Value, type_: str, signed: bool) -> Value:
+        if bits_of(value.type) < bits_of(type_) and not is_float(value.type):
+            return self._view(self.lanes.extend("sext" if signed else "zext", f"i{bits_of(type_)}", value), type_)
+        return value
+
+    def _keep_inactive(self, name: str, value: Value) -> Value:
+        old = self.read(name)
+        if self.lanes.dry or old is None:
+            return self.lanes.full(value.type, "%dry")
+        active = self.lanes.from_mask(cast(str, self.mask))
+        return self.lanes.select(active, value, self._view(old, value.type))
+
+    def commit(self) -> None:
+        """Store the registers that later blocks read."""
+        lanes = self.lanes
+        for name in self._dirty:
+            value, slot = self._environment[name], self.kernel.frame.slots.get(name)
+            if value is None or slot is None or name not in self.program.live_out[self.position]:
+                continue
+            address = self.address("%warp", slot)
+            if not self.kernel.shapes[name].full:
+                lanes.emit(f"store {value.type} {value.scalar}, ptr {address}")
+            elif value.type == "i1":
+                lanes.emit(f"store i32 {lanes.mask_bits(value)}, ptr {address}")
+            else:
+                lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {address}")
+        self._dirty.clear()
+
+    def written_shapes(self) -> dict[str, Shape]:
+        """What this block leaves in registers that later blocks read (after a dry run)."""
+        live = self.program.live_out[self.position]
+        return {name: value.shape for name in self._dirty if name in live and (value := self._environment[name]) is not None}
+
+    # -- instructions
+
+    def predicate(self, step: Step) -> Value | None:
+        """The guard of an instruction that has one, negation included."""
+        guard = step.instruction.guard
+        assert guard is not None
+        value = self.read(guard.register)
+        if value is None or not guard.negated:
+            return value
+        return self.lanes.operation("xor", value, self.lanes.constant("i1", 1))
+
+    def apply(self, step: Step) -> None:
+        """An `op` form: values in, values out."""
+        assert step.form is not None
+        sources = [self.value(operand, type_) for operand, type_ in step.sources]
+        known = [source for source in sources if source is not None]
+        result = None
+        if len(known) == len(sources):
+            result = cast(Value, step.form.emit(self.lanes, *known, **step.modifiers))
+        for operand, type_ in step.results:
+            assert isinstance(operand, Register)
+            self.write(operand.name, result, signed=type_[0] == "s")
+        if step.form.counts_fma and not self.lanes.dry and not self.careful:
+            fma = self.kernel.tally.fma
+            fma[self.position] = fma.get(self.position, 0) + 1
+
+    # -- special registers
+
+    def _special(self, name: str) -> Value:
+        if name not in self._environment:
+            self._environment[name] = self._make_special(name)
+        return cast(Value, self._environment[name])
+
+    def _make_special(self, name: str) -> Value:
+        lanes, shape = self.lanes, self.program.block_shape
+        stem, _, letter = name.partition(".")
+        axis = "xyz".find(letter) if letter else -1
+        match stem:
+            case "%tid" if axis >= 0:
+                return self._thread_index(axis)
+            case "%ntid" if axis >= 0:
+                return lanes.constant("i32", shape[axis])
+            case "%ctaid" if axis >= 0:
+                high = self.kernel.grid_limits[axis] - 1
+                return Value("i32", self.context_field("ctaid", "i32", axis), low=0, high=high)
+            case "%nctaid" if axis >= 0:
+                return Value("i32", self.context_field("nctaid", "i32", axis), low=1, high=self.kernel.grid_limits[axis])
+            case "%laneid":
+                return lanes.patterned(lanes.constant("i32", 0), tuple(range(LANES)))
+        raise TilewiseError(
+            f"the emulator does not have the special register {name} yet; it has %tid, %ntid, %ctaid, %nctaid, %laneid."
+        )
+
+    def _warp_index(self) -> Value:
+        return Value("i32", self.context_field("warp_index", "i32"), low=0, high=self.program.warps - 1)
+
+    def _thread_index(self, axis: int) -> Value:
+        """%tid: a pattern where the block's shape makes it one for every warp, else read from the table of all threads."""
+        lanes = self.lanes
+        x, y, z = self.program.block_shape
+        zero, first = lanes.constant("i32", 0), lanes.binary("mul", self._warp_index(), lanes.constant("i32", LANES))
+        if (x, y, z)[axis] == 1:
+            return zero
+        if y == z == 1:
+            return lanes.patterned(first, tuple(range(LANES)))
+        if x == LANES:
+            rows = (zero, self._warp_index(), zero) if z == 1 else None
+            if axis == 0:
+                return lanes.patterned(zero, tuple(range(LANES)))
+            if rows is not None:
+                return rows[axis]
+        if LANES % x == 0 and axis == 0:
+            return lanes.patterned(zero, tuple(lane % x for lane in range(LANES)))
+        if LANES % x == 0 and axis == 1 and z == 1:
+            rows_a_warp = lanes.binary("mul", self._warp_index(), lanes.constant("i32", LANES // x))
+            return lanes.patterned(rows_a_warp, tuple(lane // x for lane in range(LANES)))
+        table = lanes.define(f"getelementptr i32, ptr {self.context_field('thread_ids')}, i32 {first.scalar}")
+        plane = self.address(table, 4 * axis * LANES * self.program.warps)
+        return lanes.full("i32", lanes.define(f"load {vector_type('i32')}, ptr {plane}, align 4"))

@@ -1,0 +1,166 @@
+"""How a block ends: branches, barriers and exits, for all lanes together and lane by lane."""
+
+from __future__ import annotations
+
+from tilewise.emu import abi
+from tilewise.emu.lanes import Value
+from tilewise.emu.lower.body import Body
+from tilewise.emu.lower.program import Step
+from tilewise.ptx.ast import Integer, Operand
+
+LEFT = -1
+"""In place of a successor: the lanes leave the kernel."""
+
+
+class Flow:
+    """Ends one block. `label` names the block at a position in the function being built."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.lanes = body.lanes
+        self.frame = body.kernel.frame
+        self.successors = body.program.successors[body.position]
+
+    def end(self, step: Step | None) -> None:
+        """Emit the block's end; `step` is its control instruction, if it ends in one."""
+        taken, condition = self.successors[0] if self.successors else LEFT, None
+        otherwise = LEFT
+        if step is not None and step.control == "barrier":
+            self._wait(step)
+            return
+        if step is not None and step.control == "exit":
+            taken, otherwise = LEFT, (self.successors[0] if self.successors else LEFT)
+        elif step is not None and len(self.successors) > 1:
+            otherwise = self.successors[1]
+        if step is not None and step.instruction.guard is not None and taken != otherwise:
+            condition = self.body.predicate(step)
+        self.body.commit()
+        if self.body.careful:
+            self._part_lanes(condition, taken, otherwise)
+        else:
+            self._go_together(condition, taken, otherwise)
+
+    def unsupported(self, step: Step) -> None:
+        """Return at an instruction without a form. What follows it in the block is never reached."""
+        self._set_warp("wait_site", str(step.site))
+        self.lanes.emit(f"ret i32 {abi.UNSUPPORTED}")
+        self.lanes.label(self.lanes.fresh("unreached"))
+
+    # -- all lanes together
+
+    def _go_together(self, condition: Value | None, taken: int, otherwise: int) -> None:
+        lanes = self.lanes
+        if condition is None:
+            self._jump(taken)
+        elif condition.is_uniform:
+            there, past = self._way(taken), self._way(otherwise)
+            lanes.emit(f"br i1 {condition.scalar}, label %{there[0]}, label %{past[0]}")
+            self._write_ways(there, past)
+        else:
+            mask, there, past = lanes.mask_bits(condition), self._way(taken), self._way(otherwise)
+            some, apart = lanes.fresh("some"), lanes.fresh("apart")
+            lanes.emit(f"br i1 {lanes.define(f'icmp eq i32 {mask}, -1')}, label %{there[0]}, label %{some}")
+            lanes.label(some)
+            lanes.emit(f"br i1 {lanes.define(f'icmp eq i32 {mask}, 0')}, label %{past[0]}, label %{apart}")
+            lanes.label(apart)
+            self._send(taken, mask)
+            self._send(otherwise, lanes.define(f"xor i32 {mask}, -1"))
+            lanes.emit(f"ret i32 {abi.DIVERGED}")
+            self._write_ways(there, past)
+
+    def _way(self, target: int) -> tuple[str, int]:
+        """The label to branch to for a target: its own, or one for the code that must come first."""
+        if target != LEFT and target > self.body.position:
+            return f"block{target}", target
+        return self.lanes.fresh("way"), target
+
+    def _write_ways(self, *ways: tuple[str, int]) -> None:
+        for label, target in ways:
+            if label != f"block{target}":
+                self.lanes.label(label)
+                self._jump(target)
+
+    def _jump(self, target: int) -> None:
+        """Go on at a block, leaving the kernel or, on the way back in a loop, looking whether to stop."""
+        lanes = self.lanes
+        if target == LEFT:
+            lanes.emit(f"ret i32 {abi.EXITED}")
+        elif target > self.body.position:
+            lanes.emit(f"br label %block{target}")
+        else:
+            lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %block{target}, !prof !1")
+
+    def _asked_to_stop(self) -> str:
+        lanes = self.lanes
+        where = lanes.define(f"load ptr, ptr {self.body.context_address('stop')}")
+        return lanes.define(f"icmp ne i32 {lanes.define(f'load volatile i32, ptr {where}')}, 0")
+
+    # -- lane by lane
+
+    def _part_lanes(self, condition: Value | None, taken: int, otherwise: int) -> None:
+        lanes, mask = self.lanes, self.body.mask
+        assert mask is not None
+        if condition is None:
+            self._send(taken, mask)
+        else:
+            there = lanes.define(f"and i32 {mask}, {lanes.mask_bits(condition)}")
+            self._send(taken, there)
+            self._send(otherwise, lanes.define(f"xor i32 {mask}, {there}"))
+        if any(target != LEFT and target <= self.body.position for target in (taken, otherwise)):
+            lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %dispatch, !prof !1")
+        else:
+            lanes.emit("br label %dispatch")
+
+    def _send(self, target: int, mask: str) -> None:
+        """Make the lanes of `mask` pending at a block, or take them out of the warp."""
+        lanes = self.lanes
+        if target == LEFT:
+            live = self.body.warp_address("live")
+            left = lanes.define(f"and i32 {lanes.define(f'load i32, ptr {live}')}, {lanes.define(f'xor i32 {mask}, -1')}")
+            lanes.emit(f"store i32 {left}, ptr {live}")
+            return
+        self._or_into(self.body.address("%warp", self.frame.masks + 4 * target), "i32", mask)
+        bit = lanes.define(f"select i1 {lanes.define(f'icmp ne i32 {mask}, 0')}, i64 {_bit(target)}, i64 0")
+        self._or_into(self.body.address("%warp", self.frame.pending + 8 * (target // 64)), "i64", bit)
+
+    def _or_into(self, pointer: str, type_: str, value: str) -> None:
+        lanes = self.lanes
+        merged = lanes.define(f"or {type_} {lanes.define(f'load {type_}, ptr {pointer}')}, {value}")
+        lanes.emit(f"store {type_} {merged}, ptr {pointer}")
+
+    # -- barriers
+
+    def _wait(self, step: Step) -> None:
+        lanes = self.lanes
+        barrier, resume = self._barrier_id(step.sources[0][0]), self.successors[0] if self.successors else LEFT
+        if resume == LEFT:
+            raise AssertionError("a function ends in a barrier")
+        self.body.commit()
+        if self.body.careful:
+            park = self.body.context_field("park")
+            lanes.emit(f"call void {park}(ptr %context, ptr %warp, i32 {resume}, i32 {barrier}, i32 {step.site})")
+            lanes.emit("br label %dispatch")
+            return
+        self._set_warp("resume", str(resume))
+        self._set_warp("barrier", barrier)
+        self._set_warp("wait_site", str(step.site))
+        lanes.emit(f"ret i32 {abi.AT_BARRIER}")
+
+    def _barrier_id(self, operand: Operand) -> str:
+        if isinstance(operand, Integer):
+            return str(operand.value)
+        value = self.body.value(operand, "u32")
+        if value is None:
+            return "0"
+        if value.is_uniform:
+            return str(value.scalar)
+        return self.lanes.define(f"extractelement <32 x i32> {self.lanes.vector(value)}, i32 0")
+
+    def _set_warp(self, name: str, value: str) -> None:
+        self.lanes.emit(f"store i32 {value}, ptr {self.body.warp_address(name)}")
+
+
+def _bit(position: int) -> int:
+    """One bit of a 64-bit word, as LLVM's signed literal."""
+    bit = 1 << position % 64
+    return bit - (1 << 64) if bit >> 63 else bit

@@ -1,0 +1,56 @@
+"""Where a warp's state stands in its struct tw_warp: masks after the words, then the registers that live across blocks."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from tilewise.emu.abi import Warp
+from tilewise.emu.isa.spec import LLVM_TYPES
+from tilewise.emu.lanes import bits_of
+from tilewise.emu.lower.program import Program
+from tilewise.emu.patterns import LANES, Shape
+
+VECTOR_ALIGN = 64
+WORD_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Byte offsets within struct tw_warp."""
+
+    words: int
+    """64-bit words that hold one bit a block."""
+    slots: dict[str, int]
+    bytes: int
+
+    @property
+    def pending(self) -> int:
+        return ctypes.sizeof(Warp)
+
+    @property
+    def masks(self) -> int:
+        return self.pending + 2 * self.words * 8
+
+
+def lay_out(program: Program, shapes: dict[str, Shape]) -> Frame:
+    """Return a frame with a slot for each register that is live at a block's start: a vector where it is full, else a scalar."""
+    words = -(-len(program.steps) // WORD_BITS)
+    end = ctypes.sizeof(Warp) + 2 * words * 8 + 4 * len(program.steps)
+    slots = {}
+    for name in sorted(frozenset().union(*program.live_in)):
+        shape = shapes.get(name)
+        if shape is None or (shape.constant is not None and not shape.full):
+            continue
+        bits = bits_of(register_type(program, name))
+        size = -(-(LANES * bits if shape.full else max(bits, 8)) // 8)
+        align = min(size, VECTOR_ALIGN)
+        end = -(-end // align) * align
+        slots[name] = end
+        end += size
+    return Frame(words, slots, -(-end // VECTOR_ALIGN) * VECTOR_ALIGN)
+
+
+def register_type(program: Program, name: str) -> str:
+    """The LLVM type of a register."""
+    return LLVM_TYPES[program.function.registers[name]]

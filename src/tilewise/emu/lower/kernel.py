@@ -1,0 +1,135 @@
+"""A whole kernel as LLVM IR: the fast function, for all lanes together, and the careful one, lane by lane, over one frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewise.emu import abi
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.lower.access import Memory
+from tilewise.emu.lower.analysis import analyse, run_step
+from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID, Body, Kernel
+from tilewise.emu.lower.flow import Flow
+from tilewise.emu.lower.frame import Frame, lay_out
+from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.tally import Tally
+from tilewise.emu.patterns import Shape
+
+FUNCTION = "warp"
+"""The name of either function in its module: i32 warp(ptr context, ptr warp), returning an enum tw_status."""
+
+METADATA = '!0 = !{!"branch_weights", i32 1000, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 1000}\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What is known of a program before it is lowered; shared by its two functions."""
+
+    program: Program
+    grid_limits: tuple[int, int, int]
+    shapes: dict[str, Shape]
+    conflicts: tuple[frozenset[str], ...]
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """One function's IR, and (of the fast one) what its blocks count."""
+
+    ir: str
+    tally: Tally
+    groups: int
+
+
+def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
+    """Analyse a program for a grid. Grids of up to 65,535 blocks a side share one analysis, and so one compiled kernel."""
+    x, y, z = (SMALL_GRID if size <= SMALL_GRID else LARGE_GRID for size in grid)
+    shapes, conflicts = analyse(program, (x, y, z))
+    return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
+
+
+def lower(analysis: Analysis, *, careful: bool) -> Lowered:
+    """Return one of the kernel's two functions."""
+    program, lanes = analysis.program, Lanes()
+    kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts)
+    cold: list[str] = []
+    for position in range(len(program.steps)):
+        cold += _lower_block(lanes, kernel, position)
+    cases = " ".join(f"i32 {position}, label %block{position}" for position in range(len(program.steps)))
+    text = [*_entry(careful, cases), *lanes.lines, *cold, *_stop(lanes.lines)]
+    declarations = "\n".join(sorted(lanes.declarations))
+    ir = f"{declarations}\n\ndefine i32 @{FUNCTION}(ptr %context, ptr %warp) #0 {{\n" + "\n".join(text) + f"\n}}\n\n{METADATA}"
+    return Lowered(ir, kernel.tally, kernel.groups)
+
+
+def _lower_block(lanes: Lanes, kernel: Kernel, position: int) -> list[str]:
+    """Emit one block; return the lines that belong at the function's end."""
+    body = Body(lanes, kernel, position)
+    memory, flow = Memory(body), Flow(body)
+    start = len(lanes.lines)
+    lanes.label(f"block{position}")
+    if kernel.careful:
+        body.mask = lanes.define(f"load i32, ptr {body.warp_address('mask')}")
+    last = None
+    for step in kernel.program.steps[position]:
+        if step.form is None:
+            flow.unsupported(step)
+        elif step.control is not None:
+            last = step
+        else:
+            run_step(body, memory, step)
+    memory.finish()
+    _count_run(body)
+    flow.end(last)
+    bails = f"%bail{position}"
+    if any(bails in line for line in (*lanes.lines[start:], *memory.cold)):
+        resume = f"%resume.at{position}"
+        memory.cold += [
+            f"bail{position}:",
+            f"  {resume} = getelementptr i8, ptr %warp, i64 {abi.Warp.resume.offset}",
+            f"  store i32 {position}, ptr {resume}",
+            f"  ret i32 {abi.TO_CAREFUL}",
+        ]
+    return memory.cold
+
+
+def _count_run(body: Body) -> None:
+    """Add this run of the block to its counts, so far as anything is counted by them."""
+    lanes, careful = body.lanes, body.careful
+    counts = body.context_field("block_counts")
+    base = 24 * body.position
+    for offset, amount in ((8, "1"), (16, None)) if careful else ((0, "1"),):
+        if amount is None:
+            lanes.declare("i32 @llvm.ctpop.i32(i32)")
+            ones = lanes.define(f"call i32 @llvm.ctpop.i32(i32 {body.mask})")
+            amount = lanes.define(f"zext i32 {ones} to i64")
+        place = body.address(counts, base + offset)
+        total = lanes.define(f"add i64 {lanes.define(f'load i64, ptr {place}')}, {amount}")
+        lanes.emit(f"store i64 {total}, ptr {place}")
+
+
+def _entry(careful: bool, cases: str) -> list[str]:
+    """Where the function starts: at the block to resume, or at whatever block lanes are pending at."""
+    if not careful:
+        return [
+            "entry:",
+            f"  %resume.at = getelementptr i8, ptr %warp, i64 {abi.Warp.resume.offset}",
+            "  %resume = load i32, ptr %resume.at",
+            f"  switch i32 %resume, label %block0 [ {cases} ]",
+        ]
+    return [
+        "entry:",
+        "  br label %dispatch",
+        "dispatch:",
+        f"  %next.at = getelementptr i8, ptr %context, i64 {abi.Context.next.offset}",
+        "  %next = load ptr, ptr %next.at",
+        "  %block = call i32 %next(ptr %context, ptr %warp)",
+        f"  switch i32 %block, label %back [ {cases} ]",
+        "back:",
+        "  %status = sub i32 0, %block",
+        "  ret i32 %status",
+    ]
+
+
+def _stop(lines: list[str]) -> list[str]:
+    return ["stopped:", f"  ret i32 {abi.STOPPED}"] if any("%stopped" in line for line in lines) else []

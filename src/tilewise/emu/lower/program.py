@@ -1,0 +1,200 @@
+"""A kernel prepared for lowering: its instructions matched to forms, its blocks, what lives where. Knows no LLVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from tilewise.core.errors import TilewiseError, nearest
+from tilewise.core.launch import Dim3
+from tilewise.emu.isa import Form, find_form
+from tilewise.emu.isa.memory import Access
+from tilewise.emu.isa.spec import BYTES
+from tilewise.ptx.ast import Address, Function, Instruction, Negated, Operand, Pair, PtxModule, Register, Variable, Vector
+from tilewise.ptx.cfg import Cfg, build_cfg
+from tilewise.ptx.liveness import live_in
+
+DYNAMIC_SHARED_ALIGN = 16
+
+
+@dataclass(slots=True)
+class Step:
+    """One instruction with its form; `form` is None where the table has none (it then traps if reached)."""
+
+    instruction: Instruction
+    form: Form | None
+    modifiers: dict[str, str] = field(default_factory=dict)
+    results: list[tuple[Operand, str]] = field(default_factory=list)
+    """Destinations with their PTX types."""
+    sources: list[tuple[Operand, str]] = field(default_factory=list)
+    access: Access | None = None
+    control: str | None = None
+    """branch, exit or barrier."""
+    site: int | None = None
+    """Number among the program's sites: accesses, barriers and instructions without a form."""
+
+    @property
+    def reads(self) -> set[str]:
+        names = {name for operand, _ in self.sources for name in _registers(operand)}
+        if self.instruction.guard:
+            names |= {self.instruction.guard.register} | self.writes
+        return names
+
+    @property
+    def writes(self) -> set[str]:
+        return {name for operand, _ in self.results for name in _registers(operand)}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One kernel for one block shape. Blocks are numbered in execution order (`Cfg.order`) everywhere past this file."""
+
+    function: Function
+    block_shape: Dim3
+    steps: tuple[tuple[Step, ...], ...]
+    successors: tuple[tuple[int, ...], ...]
+    live_in: tuple[frozenset[str], ...]
+    live_out: tuple[frozenset[str], ...]
+    sites: tuple[Step, ...]
+    parameters: dict[str, int]
+    """Byte offset of each parameter."""
+    parameter_bytes: int
+    shared: dict[str, int]
+    """Byte offset of each shared variable."""
+    static_shared_bytes: int
+
+    @property
+    def threads(self) -> int:
+        return self.block_shape[0] * self.block_shape[1] * self.block_shape[2]
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // 32)
+
+
+def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
+    """Return the kernel ready to lower.
+
+    Raises TilewiseError if the module has no such kernel.
+    """
+    function = find_kernel(module, kernel)
+    cfg = build_cfg(function, _ends_block)
+    number = {block: position for position, block in enumerate(cfg.order)}
+    sites: list[Step] = []
+    steps = tuple(tuple(_decode(item, sites) for item in cfg.blocks[block].instructions) for block in cfg.order)
+    successors = tuple(tuple(number[after] for after in cfg.successors[block]) for block in cfg.order)
+    live = _live_in(cfg, {block: steps[position] for block, position in number.items()})
+    ordered = tuple(live[block] for block in cfg.order)
+    parameters, parameter_bytes = layout(function.parameters)
+    shared, shared_bytes = _shared_layout(module, function)
+    return Program(
+        function=function,
+        block_shape=block_shape,
+        steps=steps,
+        successors=successors,
+        live_in=ordered,
+        live_out=tuple(frozenset().union(*(ordered[after] for after in afters)) for afters in successors),
+        sites=tuple(sites),
+        parameters=parameters,
+        parameter_bytes=parameter_bytes,
+        shared=shared,
+        static_shared_bytes=shared_bytes,
+    )
+
+
+def find_kernel(module: PtxModule, name: str) -> Function:
+    """Return the entry function called `name`.
+
+    Raises TilewiseError with the names there are.
+    """
+    entries = {function.name: function for function in module.functions if function.is_entry}
+    if name not in entries:
+        raise TilewiseError(f"the module has no kernel {name!r}.{nearest(name, entries)}")
+    return entries[name]
+
+
+def layout(variables: tuple[Variable, ...]) -> tuple[dict[str, int], int]:
+    """Return each variable's byte offset, one after another at its alignment, and the bytes of all."""
+    offsets, end = {}, 0
+    for variable in variables:
+        end = -(-end // variable.align) * variable.align
+        offsets[variable.name] = end
+        end += BYTES[variable.type] * (1 if variable.count is None else variable.count)
+    return offsets, end
+
+
+def _shared_layout(module: PtxModule, function: Function) -> tuple[dict[str, int], int]:
+    """Static variables first; all `extern` arrays begin together where the static ones end."""
+    shared = [variable for variable in (*module.variables, *function.variables) if variable.space == "shared"]
+    offsets, end = layout(tuple(variable for variable in shared if not variable.external))
+    dynamic = [variable for variable in shared if variable.external]
+    if dynamic:
+        align = max(DYNAMIC_SHARED_ALIGN, *(variable.align for variable in dynamic))
+        end = -(-end // align) * align
+        offsets.update({variable.name: end for variable in dynamic})
+    return offsets, end
+
+
+def _ends_block(instruction: Instruction) -> bool:
+    found = find_form(instruction.opcode)
+    return found is not None and found[0].kind == "control"
+
+
+def _decode(instruction: Instruction, sites: list[Step]) -> Step:
+    step = _match(instruction)
+    if step.form is None or step.control == "barrier" or (step.access and step.access.space != "param"):
+        step.site = len(sites)
+        sites.append(step)
+    return step
+
+
+def _match(instruction: Instruction) -> Step:
+    found = find_form(instruction.opcode)
+    if found is None or len(found[0].operands) != len(instruction.operands):
+        return Step(instruction, None)
+    form, modifiers = found
+    typed = [
+        (operand, spec.resolve(modifiers), spec.name in ("d", "p"))
+        for operand, spec in zip(instruction.operands, form.operands, strict=True)
+    ]
+    step = Step(instruction, form, modifiers)
+    step.results = [(operand, type_) for operand, type_, is_result in typed if is_result]
+    step.sources = [(operand, type_) for operand, type_, is_result in typed if not is_result]
+    if form.kind == "access":
+        step.access = cast(Access, form.emit(**modifiers))
+    elif form.kind == "control":
+        step.control = cast(str, form.emit(**modifiers))
+        if step.control == "branch":
+            step.sources = []
+        elif step.control == "barrier" and instruction.guard:
+            return Step(instruction, None)
+    return step
+
+
+def _registers(operand: Operand) -> list[str]:
+    """The ordinary registers that an operand names."""
+    match operand:
+        case Register(name, special):
+            return [] if special else [name]
+        case Negated(register):
+            return [register.name]
+        case Address(base, _):
+            return _registers(base)
+        case Vector(elements):
+            return [name for element in elements for name in _registers(element)]
+        case Pair(first, second):
+            return [first.name, second.name]
+    return []
+
+
+def _live_in(cfg: Cfg, steps: dict[int, tuple[Step, ...]]) -> tuple[frozenset[str], ...]:
+    reads, writes = [], []
+    for block in range(len(cfg.blocks)):
+        exposed: set[str] = set()
+        written: set[str] = set()
+        for step in steps.get(block, ()):
+            exposed |= step.reads - written
+            written |= step.writes
+        reads.append(frozenset(exposed))
+        writes.append(frozenset(written))
+    return live_in(cfg, reads, writes)

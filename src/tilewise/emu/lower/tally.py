@@ -1,0 +1,58 @@
+"""What is known at compile time about the counts of a kernel: so much a block run with all lanes, so much an alignment."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+from tilewise.emu.patterns import LANES
+from tilewise.hw.banks import FULL_MASK, conflict_ways, wavefronts
+
+SECTOR_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Filled while the fast kernel is built; the counters are worked out of it and of the run's block counts."""
+
+    requests: list[tuple[int, int]] = field(default_factory=list)
+    """(block, site): one request with all lanes each time the block runs."""
+    constant: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """(block, site, transactions, ways) of requests that cost the same every time."""
+    histograms: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    """(site, transactions by the scalar address modulo 32): histogram number i counts the addresses."""
+    fma: dict[int, int] = field(default_factory=dict)
+    """FMA instructions of each block that has any."""
+
+
+@functools.lru_cache(maxsize=4096)
+def sectors_by_alignment(offsets: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return the sectors of one request at scalar + offsets, for each value of the scalar modulo 32."""
+    return tuple(
+        len(
+            {
+                sector
+                for offset in set(offsets)
+                for sector in range((start + offset) // SECTOR_BYTES, (start + offset + size - 1) // SECTOR_BYTES + 1)
+            }
+        )
+        for start in range(SECTOR_BYTES)
+    )
+
+
+def shared_cost(offsets: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Return wavefronts and conflict ways of lanes at scalar + offsets, for a scalar that leaves every lane aligned.
+
+    Adding a multiple of 4 rotates the banks and changes neither, so the offsets count from lane 0's.
+    """
+    return _shared_cost(tuple(offset - offsets[0] for offset in offsets), size)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared_cost(offsets: tuple[int, ...], size: int) -> tuple[int, int]:
+    start = -min(offsets) + (min(offsets) % 128)
+    addresses = [start + offset for offset in offsets]
+    return wavefronts(addresses, FULL_MASK, size), conflict_ways(addresses, FULL_MASK, size)
+
+
+assert LANES == FULL_MASK.bit_length()

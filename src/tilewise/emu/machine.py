@@ -1,0 +1,236 @@
+"""Runs a launch on the CPU: compiles the kernel, binds its arguments, spreads its blocks over threads, adds up what was counted."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from tilewise.core.counters import Counters
+from tilewise.core.errors import KernelFault, TilewiseError, UnsupportedInstruction
+from tilewise.core.facts import Fault
+from tilewise.core.launch import Launch
+from tilewise.emu import abi
+from tilewise.emu.arguments import Arguments, bind, buffer_table
+from tilewise.emu.compiled import CompiledKernel, compile_kernel
+from tilewise.emu.counting import add_up
+from tilewise.emu.jit import Target
+from tilewise.emu.report import describe_fault, place_of
+
+MAX_THREADS_PER_BLOCK = 1024
+FAULTS_KEPT = 256
+CHUNKS_PER_THREAD = 8
+POLL_SECONDS = 0.1
+NEVER = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """What a launch did. `seconds` is the run alone, counting included, compiling left out."""
+
+    counters: Counters
+    seconds: float
+    compile_seconds: float
+    threads: int
+
+
+def emulate(launch: Launch, *, threads: int | None = None, target: Target | None = None) -> Emulation:
+    """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
+
+    `threads` host threads share the blocks (default: all processors this process may use); results and counts do not depend on it.
+    Raises KernelFault if the kernel accessed what it may not or cannot go on, UnsupportedInstruction if a thread reached an
+    instruction that the emulator does not have, TilewiseError for arguments that do not fit the kernel.
+    """
+    started = time.perf_counter()
+    if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
+        raise TilewiseError(
+            f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
+        )
+    kernel = compile_kernel(launch, target)
+    arguments = bind(launch, kernel.program)
+    careful_before = kernel.careful_seconds
+    run = _Run(launch, kernel, arguments, _thread_count(threads, launch.blocks))
+    compiled = time.perf_counter()
+    run.go()
+    careful = kernel.careful_seconds - careful_before
+    seconds = time.perf_counter() - compiled - careful
+    run.raise_failures()
+    counters = add_up(kernel, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers))
+    return Emulation(counters, seconds, compiled - started + careful, len(run.workers))
+
+
+def _thread_count(threads: int | None, blocks: int) -> int:
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise TilewiseError(f"threads = {threads!r} is not a number of host threads: give a whole number of at least 1.")
+    return max(1, min(threads or len(os.sched_getaffinity(0)), blocks))
+
+
+class _Run:
+    """One launch under way: what its host threads share."""
+
+    def __init__(self, launch: Launch, kernel: CompiledKernel, arguments: Arguments, threads: int) -> None:
+        self.launch = launch
+        self.kernel = kernel
+        self.arguments = arguments
+        self.stop = ctypes.c_int32(0)
+        self.next_block = ctypes.c_uint64(0)
+        self.failure: BaseException | None = None
+        self.compile_careful = abi.COMPILE_CAREFUL(self._compile_careful)
+        self.workers = [_Worker(self) for _ in range(threads)]
+
+    def go(self) -> None:
+        """Run all blocks. On Ctrl-C the host threads stop at their next block or loop iteration, then the exception goes on."""
+        threads = [threading.Thread(target=worker.run, daemon=True) for worker in self.workers]
+        for thread in threads:
+            thread.start()
+        try:
+            self._wait(threads)
+        except BaseException:
+            self.stop.value = 1
+            self._wait(threads)
+            raise
+
+    def _wait(self, threads: list[threading.Thread]) -> None:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(POLL_SECONDS)
+
+    def _compile_careful(self) -> int:
+        """Called from a host thread; an exception here must not cross C, so it is kept for the main thread."""
+        try:
+            return self.kernel.careful_address()
+        except BaseException as failure:
+            self.failure = failure
+            self.stop.value = 1
+            return 0
+
+    def raise_failures(self) -> None:
+        """Raise what went wrong while running, if anything."""
+        if self.failure is not None:
+            raise self.failure
+        for worker in self.workers:
+            if worker.status == abi.UNSUPPORTED:
+                step = self.kernel.program.sites[worker.unsupported_site()]
+                raise UnsupportedInstruction(
+                    f"the emulator does not have {step.instruction.opcode} yet.", where=place_of(step.instruction)
+                )
+        faults = self._faults()
+        if faults:
+            lost = sum(int(worker.context.faults_lost) for worker in self.workers)
+            more = f"\n... and {lost} more" if lost else ""
+            raise KernelFault("\n".join(map(str, faults)) + more, faults)
+
+    def _faults(self) -> tuple[Fault, ...]:
+        """All threads' faults, one a kind and instruction: the first block's example, the counts added up."""
+        merged: dict[tuple[int, int], abi.Fault] = {}
+        for worker in self.workers:
+            for raw in worker.faults[: int(worker.context.fault_count)]:
+                kept = merged.get((raw.kind, raw.site))
+                if kept is None:
+                    merged[raw.kind, raw.site] = raw
+                    continue
+                first = min(kept, raw, key=lambda fault: (*reversed(fault.block), fault.warp, fault.lane))
+                first.count = kept.count + raw.count
+                merged[raw.kind, raw.site] = first
+        ordered = [merged[key] for key in sorted(merged, key=lambda key: (key[1], key[0]))]
+        return tuple(describe_fault(raw, self.kernel.program, self.arguments.buffers) for raw in ordered)
+
+
+class _Worker:
+    """One host thread: its context with all the memory that it points to."""
+
+    def __init__(self, run: _Run) -> None:
+        program, frame = run.kernel.program, run.kernel.analysis.frame
+        sites, blocks = max(1, len(program.sites)), len(program.steps)
+        self.status = 0
+        self.frame = frame
+        self.shared_bytes = program.static_shared_bytes + run.launch.dynamic_shared_bytes
+        self.block_counts = (ctypes.c_uint64 * (3 * blocks))()
+        self.site_counts = (abi.SiteCounts * sites)()
+        self.histograms = (ctypes.c_uint64 * (32 * max(1, len(run.kernel.tally.histograms))))()
+        self.faults = (abi.Fault * FAULTS_KEPT)()
+        self._ranges = (abi.Range * max(1, run.kernel.groups))(*(abi.Range(NEVER, 0, 0) for _ in range(run.kernel.groups)))
+        self._sites = site_table(program.sites)
+        self._buffers = buffer_table(run.arguments.buffers)
+        self._parameters = ctypes.create_string_buffer(run.arguments.parameters, len(run.arguments.parameters) + 8)
+        self._thread_ids = _thread_ids(run.launch.block, program.warps)
+        self._shared = _Aligned(self.shared_bytes)
+        self._warps = _Aligned(frame.bytes * program.warps)
+        self._context = _Aligned(ctypes.sizeof(abi.Context))
+        self.context = abi.Context.from_address(self._context.address)
+        self._fill(run)
+
+    def _fill(self, run: _Run) -> None:
+        context, launch = self.context, run.launch
+        runtime = abi.load_runtime()
+        for name in abi.RUNTIME_FUNCTIONS:
+            setattr(context, name, runtime.functions[name])
+        for name, memory in (
+            ("params", self._parameters),
+            ("block_counts", self.block_counts),
+            ("ranges", self._ranges),
+            ("histograms", self.histograms),
+            ("stop", run.stop),
+            ("thread_ids", self._thread_ids),
+            ("site_counts", self.site_counts),
+            ("sites", self._sites),
+            ("buffers", self._buffers),
+            ("faults", self.faults),
+            ("next_block", run.next_block),
+        ):
+            setattr(context, name, ctypes.addressof(memory))
+        context.shared, context.warps = self._shared.address, self._warps.address
+        context.shared_bytes = self.shared_bytes
+        context.nctaid[:] = launch.grid
+        context.buffer_count = len(run.arguments.buffers)
+        context.fault_capacity = FAULTS_KEPT
+        context.fast = run.kernel.fast_address
+        context.compile_careful = run.compile_careful
+        context.warp_bytes, context.warp_count = self.frame.bytes, run.kernel.program.warps
+        context.threads, context.words = launch.threads_per_block, self.frame.words
+        context.last_block = launch.blocks
+        context.chunk = max(1, launch.blocks // (CHUNKS_PER_THREAD * _thread_count(None, launch.blocks)))
+
+    def run(self) -> None:
+        self.status = abi.load_runtime().run(self._context.address)
+
+    def unsupported_site(self) -> int:
+        """The number of the instruction at which the last warp stopped."""
+        warp = abi.Warp.from_address(self._warps.address + self.frame.bytes * self.context.warp_index)
+        return int(warp.wait_site)
+
+    def counts(self) -> tuple[Any, Any, Any]:
+        """Counts of blocks, sites and alignments."""
+        return self.block_counts, self.site_counts, self.histograms
+
+
+class _Aligned:
+    """Zeroed memory on a 64-byte boundary."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = ctypes.create_string_buffer(size + 128)
+        self.address = -(-ctypes.addressof(self._memory) // 64) * 64
+
+
+def site_table(sites: tuple[Any, ...]) -> ctypes.Array[abi.Site]:
+    """The program's sites as the runtime reads them."""
+    rows = []
+    for step in sites:
+        access = step.access
+        if access is None:
+            rows.append(abi.Site())
+        else:
+            rows.append(abi.Site(int(access.space == "shared"), int(access.kind == "store"), access.element_bytes, access.count))
+    return (abi.Site * max(1, len(rows)))(*rows)
+
+
+def _thread_ids(block: tuple[int, int, int], warps: int) -> ctypes.Array[ctypes.c_uint32]:
+    """x of every thread slot, then y, then z."""
+    import numpy as np
+
+    linear = np.arange(32 * warps, dtype=np.uint32)
+    planes = np.concatenate([linear % block[0], linear // block[0] % block[1], linear // (block[0] * block[1])])
+    return (ctypes.c_uint32 * len(planes)).from_buffer_copy(planes.astype(np.uint32))

@@ -1,0 +1,64 @@
+"""Faults of a run in words: which source line, which thread, how far from which argument."""
+
+from __future__ import annotations
+
+from tilewise.core.facts import Fault
+from tilewise.emu import abi
+from tilewise.emu.arguments import BoundBuffer
+from tilewise.emu.lower.program import Program
+from tilewise.ptx.ast import Instruction
+
+
+def place_of(instruction: Instruction) -> str:
+    """The source line of an instruction, or its line in the PTX where there is no source."""
+    if instruction.position is None:
+        return f"PTX line {instruction.ptx_line}"
+    place = instruction.position.outermost
+    return f"{place.file}:{place.line}"
+
+
+def describe_fault(raw: abi.Fault, program: Program, buffers: tuple[BoundBuffer, ...]) -> Fault:
+    """Return the runtime's record of a fault as a Fault."""
+    step = program.sites[raw.site]
+    position = step.instruction.position
+    place = position.outermost if position else None
+    kind = abi.FAULT_KINDS[raw.kind]
+    linear = 32 * raw.warp + raw.lane
+    x, y, _ = program.block_shape
+    return Fault(
+        kind=kind,  # type: ignore[arg-type]
+        file=place.file if place else "PTX",
+        line=place.line if place else step.instruction.ptx_line,
+        opcode=step.instruction.opcode,
+        block=(raw.block[0], raw.block[1], raw.block[2]),
+        thread=(linear % x, linear // x % y, linear // (x * y)),
+        detail=_detail(kind, raw, program, buffers),
+        count=int(raw.count),
+    )
+
+
+def _detail(kind: str, raw: abi.Fault, program: Program, buffers: tuple[BoundBuffer, ...]) -> str:
+    access = program.sites[raw.site].access
+    if access is None:
+        if kind == "deadlock":
+            return f"warp {raw.warp} waits at barrier {raw.address}, other warps at another: nobody can go on"
+        return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others of the warp have not come"
+    if access.space == "shared":
+        where = f"shared address {raw.address}"
+    else:
+        where = _near_buffer(int(raw.address), buffers)
+    if kind == "misaligned":
+        return f"{access.bytes} bytes at {where}, which is no multiple of {access.bytes}"
+    return f"{access.bytes} bytes at {where}"
+
+
+def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
+    """The nearest argument, and where the address stands seen from its start."""
+    if not buffers:
+        return f"address {address:#x} (no argument is an array)"
+
+    def distance(buffer: BoundBuffer) -> int:
+        return max(buffer.low - address, address - buffer.high, 0)
+
+    near = min(buffers, key=distance)
+    return f"byte {address - near.low} of argument {near.argument}, which has {near.high - near.low}"
