@@ -74,11 +74,12 @@ def as_size(name: str, value: Any) -> int:
 
     Raises TilewiseError for a negative one and for anything else; True and False are no sizes.
     """
+    truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"  # an index to NumPy before 2.3
     try:
-        size = operator.index(value)
+        size = -1 if truth else operator.index(value)
     except TypeError:
         size = -1
-    if size < 0 or isinstance(value, bool):
+    if size < 0:
         raise TilewiseError(f"{name} = {value!r} is not a size: give a whole number, 0 or more.")
     return size
 
