@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tilewise.ptx.ast import Position
 
@@ -10,6 +11,9 @@ _FILE = re.compile(r'^[ \t]*\.file\s++(\d{1,9})\s++"((?:[^"\\\n]|\\.)*+)"', re.M
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 _SECTION = re.compile(r"\.section\s++([\w.$]++)\s*+\{([^{}]*+)\}", re.ASCII)
 _STRING_LINE = re.compile(r"([A-Za-z_$][\w$]*+)\s*+:|\.b8\s++([\d,\s]++)", re.ASCII)
+
+CHAIN_LIMIT = 64
+"""Calls inlined into each other, at most: no compiler goes so deep, and positions are compared by recursion."""
 
 Location = tuple[int, int, int]
 """File number, line, column."""
@@ -37,16 +41,15 @@ class LineTable:
         `function` is the label and offset after `function_name`. The chain of callers comes from the `.loc` before this one that
         names the place of `inlined_at` (PTX ISA, section 11.5.3: it must lexically precede).
         """
-        caller = None
+        position = self._place(place, self._name(*function) if function else None)
         if inlined_at is not None:
-            caller = self._latest.get(inlined_at) or self._plain(inlined_at)
-        file, line, column = place
-        position = Position(self._file(file), line, column, self._name(*function) if function else None, caller)
+            caller = self._latest.get(inlined_at) or self._place(inlined_at, None)
+            position = _inline(position, caller)
         self._latest[place] = position
         return position
 
-    def _plain(self, place: Location) -> Position:
-        return Position(self._file(place[0]), place[1], place[2])
+    def _place(self, place: Location, function: str | None) -> Position:
+        return Position(self._file(place[0]), place[1], place[2], function)
 
     def _file(self, number: int) -> str:
         return self.files.get(number, f"<file {number}>")
@@ -65,6 +68,19 @@ def read_line_table(text: str) -> LineTable:
         if section.group(1) == ".debug_str":
             _read_strings(section.group(2), strings, labels)
     return LineTable(files, _split_strings(bytes(strings)), labels)
+
+
+def _inline(position: Position, caller: Position) -> Position:
+    """Return `position` with its caller's chain; recursion that comes back to it ends there, as does a chain of CHAIN_LIMIT."""
+    above: Position | None = caller
+    place = position.line, position.column, position.file, position.function
+    for _ in range(CHAIN_LIMIT):
+        if above is None:
+            return replace(position, inlined_at=caller)
+        if (above.line, above.column, above.file, above.function) == place:
+            return above
+        above = above.inlined_at
+    return position
 
 
 def _read_strings(body: str, strings: bytearray, labels: dict[str, int]) -> None:

@@ -29,7 +29,7 @@ SPECIAL_REGISTERS = frozenset(
 )
 """PTX ISA 9, chapter 10."""
 
-REGISTER_LIMIT = 1 << 20
+REGISTER_LIMIT = 1 << 18
 """Registers of a module: far beyond any compiler's output, so that `%r<99999999>` is refused before memory is gone."""
 
 DEPTH_LIMIT = 64
