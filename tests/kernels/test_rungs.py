@@ -48,7 +48,7 @@ def edges(plan: TilePlan) -> list[tuple[int, int, int]]:
 
 
 def assert_right(problem: Problem, a: Floats, b: Floats, c: Floats) -> None:
-    """K multiply-adds in fp32 err by at most K u / (1 - K u) times |A||B|, u = 2^-24 [Higham, Accuracy and Stability, lemma 3.1]."""
+    """K multiply-adds in fp32 err by at most K u / (1 - K u) times |A||B|, u = 2^-24 [Higham, Accuracy and Stability, 3.1]."""
     exact, scale = a.astype(np.float64) @ b.astype(np.float64), np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
     bound = problem.K * 2.0**-24
     assert np.all(np.abs(c - exact) <= bound / (1 - bound) * scale), problem
