@@ -18,12 +18,10 @@ from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.program import Step
-from tilewise.emu.lower.tally import SECTOR_BYTES, sectors_by_alignment, shared_cost
-from tilewise.emu.patterns import LANES, is_contiguous
+from tilewise.emu.lower.request import Requests, is_aligned
+from tilewise.emu.lower.transfer import Transfer
+from tilewise.emu.patterns import LANES
 from tilewise.ptx.ast import Address, Operand, Register, Symbol, Vector
-
-FEW = 4
-"""Up to so many distinct addresses are loaded one by one and blended."""
 
 
 @dataclass(slots=True)
@@ -48,10 +46,11 @@ class Memory:
     def __init__(self, body: Body) -> None:
         self.body = body
         self.lanes = body.lanes
+        self.requests = Requests(body)
+        self.transfer = Transfer(body.lanes)
         self.cold: list[str] = []
         """Lines for the end of the function: what rarely runs."""
         self._groups: dict[tuple[str, str, bool], Group] = {}
-        self._deferred: list[tuple[int, Value]] = []
 
     def lower(self, step: Step) -> None:
         """Emit one access."""
@@ -80,10 +79,7 @@ class Memory:
         """Fill in the grouped checks and count the requests whose cost hangs on their alignment."""
         for group in reversed(self._groups.values()):  # the later ones first: their lines move nobody else's
             self._emit_group_check(group)
-        for histogram, address in self._deferred:
-            low_bits = self.lanes.define(f"and i64 {address.scalar}, {SECTOR_BYTES - 1}")
-            index = self.lanes.define(f"or disjoint i64 {low_bits}, {SECTOR_BYTES * histogram}")
-            self._increment(self.lanes.define(f"getelementptr i64, ptr {self.body.context_field('histograms')}, i64 {index}"))
+        self.requests.finish()
 
     # -- operands
 
@@ -134,7 +130,7 @@ class Memory:
             bits = self.lanes.mask_bits(self.body.guard)
             mask = self.lanes.define(f"and i32 {mask}, {bits}")
         self.body.has_effects = True
-        self._store_addresses(address)
+        self.body.store_addresses(address)
         self._call_runtime(step, access, values, mask, counted=False)
         return self._runtime_results(access, address, mask)
 
@@ -146,10 +142,6 @@ class Memory:
         self.lanes.emit(
             f"call void {self.body.context_field('access')}(ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)})"
         )
-
-    def _store_addresses(self, address: Value) -> None:
-        wide = address if address.type == "i64" else self.lanes.extend("zext", "i64", address)
-        self.lanes.emit(f"store {vector_type('i64')} {self.lanes.vector(wide)}, ptr {self.body.context_address('addresses')}")
 
     def _value_slot(self, access: Access, element: int) -> str:
         return self.body.context_address("values", element * LANES * access.element_bytes)
@@ -182,14 +174,14 @@ class Memory:
         key = (access.space, f"{base.scalar}", access.kind == "store")
         if key not in self._groups and self.body.has_effects and not self._is_inside(access, address):
             return self._checked(step, access, address, values)
-        self._count(step, access, address)
+        self.requests.count(step, access, address)
         if self._is_inside(access, address):
             pointer = self._shared_pointer(base.base())
         else:
             pointer = self._grouped_pointer(key, access, base, offset)
         if access.kind == "store":
             self.body.has_effects = True
-        return self._perform(access, pointer, self._offsets(base, offset), values)
+        return self.transfer.at_offsets(access, pointer, self._offsets(base, offset), values)
 
     def _offsets(self, base: Value, offset: int) -> tuple[int, ...]:
         return tuple(lane + offset for lane in base.offsets) if base.offsets else (offset,) * LANES
@@ -198,47 +190,12 @@ class Memory:
         """Whether a scalar exists for which every lane is aligned."""
         return address.offsets is None or all((x - address.offsets[0]) % access.bytes == 0 for x in address.offsets)
 
-    def _is_aligned(self, access: Access, address: Value) -> bool:
-        first = address.offsets[0] if address.offsets else 0
-        if address.constant is not None:
-            return (address.constant + first) % access.bytes == 0
-        return first % access.bytes == 0 and access.bytes <= 1 << min(address.zeros, 16)
-
     def _is_inside(self, access: Access, address: Value) -> bool:
         """Whether an access to shared memory is known to be within the static part and aligned, whatever happens."""
-        if access.space != "shared" or address.low is None or address.high is None or not self._is_aligned(access, address):
+        if access.space != "shared" or address.low is None or address.high is None or not is_aligned(access, address):
             return False
         low, high = (min(address.offsets), max(address.offsets)) if address.offsets else (0, 0)
         return address.low + low >= 0 and address.high + high + access.bytes <= self.body.program.static_shared_bytes
-
-    def _count(self, step: Step, access: Access, address: Value) -> None:
-        """Count one request with all lanes, at compile time where its cost does not hang on the scalar."""
-        tally, site, position = self.body.kernel.tally, step.site, self.body.position
-        assert site is not None
-        offsets = address.offsets or (0,) * LANES
-        tally.requests.append((position, site))
-        if access.space == "shared":
-            tally.constant.append((position, site, *shared_cost(offsets, access.bytes)))
-            return
-        table = sectors_by_alignment(offsets, access.bytes)
-        possible = {table[start] for start in self._possible_starts(access, address)}
-        if len(possible) == 1:
-            tally.constant.append((position, site, possible.pop(), 0))
-            return
-        self._deferred.append((len(tally.histograms), address))
-        tally.histograms.append((site, table))
-
-    def _possible_starts(self, access: Access, address: Value) -> list[int]:
-        """The scalar modulo 32, as far as its known zeros and the lanes' alignment say."""
-        if address.constant is not None:
-            return [address.constant % SECTOR_BYTES]
-        first = address.offsets[0] if address.offsets else 0
-        step = min(SECTOR_BYTES, 1 << min(address.zeros, 16))
-        return [start for start in range(0, SECTOR_BYTES, step) if (start + first) % access.bytes == 0]
-
-    def _increment(self, pointer: str) -> None:
-        count = self.lanes.define(f"load i64, ptr {pointer}")
-        self.lanes.emit(f"store i64 {self.lanes.define(f'add i64 {count}, 1')}, ptr {pointer}")
 
     # -- grouped
 
@@ -254,7 +211,7 @@ class Memory:
             self.lanes.lines.append("")
             group.delta = self._open_group(group)
         group.first, group.end = min(group.first, first), max(group.end, end)
-        if not self._is_aligned(access, self._at(base, offset)):
+        if not is_aligned(access, self._at(base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
         return group.delta
 
@@ -341,13 +298,13 @@ class Memory:
         self.body.has_effects = True
         for value in values:  # made before the ways part, since both need them
             lanes.vector(value)
-        self._store_addresses(address)
-        function, _ = self.body.context_field("count"), self.body.context_field("access")
-        lanes.emit(f"call void {function}(ptr %context, i32 {step.site}, i32 -1)")
+        self.body.context_field("access")
+        self.requests.count_now(step, access, address)
         fast, slow, join = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
         inside, delta = self._lanes_inside(access, address)
         lanes.emit(f"br i1 {inside}, label %{fast}, label %{slow}, !prof !0")
         lanes.label(slow)
+        self.body.store_addresses(address)
         self._call_runtime(step, access, values, "-1", counted=True)
         slow_results = self._runtime_results(access, address, "-1")
         lanes.emit(f"br label %{join}")
@@ -407,128 +364,11 @@ class Memory:
         if not address.is_full:
             scalar = address.scalar if address.type == "i64" else lanes.define(f"zext i32 {address.scalar} to i64")
             host = lanes.define(f"inttoptr i64 {lanes.define(f'add i64 {scalar}, {delta}')} to ptr")
-            return self._perform(access, host, address.offsets or (0,) * LANES, values)
+            return self.transfer.at_offsets(access, host, address.offsets or (0,) * LANES, values)
         wide = vector_type("i64")
         addresses = lanes.vector(address)
         if address.type == "i32":
             addresses = lanes.define(f"zext {vector_type('i32')} {addresses} to {wide}")
         moved = lanes.define(f"add {wide} {addresses}, {lanes.vector(Value('i64', delta))}")
         pointers = lanes.define(f"inttoptr {wide} {moved} to <{LANES} x ptr>")
-        results = []
-        for element in range(access.count):
-            at = pointers
-            if element:
-                at = lanes.define(f"getelementptr i8, <{LANES} x ptr> {pointers}, i64 {element * access.element_bytes}")
-            if access.kind == "load":
-                results.append(lanes.full(LLVM_TYPES[access.type], self._gather(LLVM_TYPES[access.type], at, LANES)))
-            else:
-                self._scatter(values[element], at)
-        return results
-
-    # -- the bytes, all lanes active, at pointer + offsets
-
-    def _perform(self, access: Access, pointer: str, offsets: tuple[int, ...], values: list[Value]) -> list[Value]:
-        if access.count > 1 and is_contiguous(offsets, access.bytes):
-            at = self.body.address(pointer, offsets[0]) if offsets[0] else pointer
-            return self._load_block(access, at) if access.kind == "load" else self._store_block(access, at, values)
-        results = []
-        for element in range(access.count):
-            moved = tuple(offset + element * access.element_bytes for offset in offsets)
-            if access.kind == "load":
-                results.append(self._load(LLVM_TYPES[access.type], pointer, moved, access.element_bytes))
-            else:
-                self._store(values[element], pointer, moved, access.element_bytes)
-        return results
-
-    def _load(self, type_: str, pointer: str, offsets: tuple[int, ...], size: int) -> Value:
-        lanes = self.lanes
-        distinct = sorted(set(offsets))
-        if len(distinct) == 1:
-            return Value(type_, self._load_scalar(type_, pointer, distinct[0]))
-        if is_contiguous(offsets, size):
-            return lanes.full(type_, lanes.define(f"load {vector_type(type_)}, ptr {self._moved(pointer, offsets[0])}, align 1"))
-        if len(distinct) <= FEW:
-            return self._blend(type_, pointer, offsets, distinct)
-        if len(distinct) in (8, 16):
-            places = lanes.literal("i64", distinct)
-            at = lanes.define(f"getelementptr i8, ptr {pointer}, <{len(distinct)} x i64> {places}")
-            loaded, narrow = self._gather(type_, at, len(distinct)), f"<{len(distinct)} x {type_}>"
-            order = lanes.literal("i32", [distinct.index(offset) for offset in offsets])
-            return lanes.full(type_, lanes.define(f"shufflevector {narrow} {loaded}, {narrow} poison, <{LANES} x i32> {order}"))
-        return lanes.full(type_, self._gather(type_, self._pointers(pointer, offsets), LANES))
-
-    def _moved(self, pointer: str, offset: int) -> str:
-        return self.body.address(pointer, offset) if offset else pointer
-
-    def _load_scalar(self, type_: str, pointer: str, offset: int) -> str:
-        return self.lanes.define(f"load {type_}, ptr {self._moved(pointer, offset)}, align 1")
-
-    def _blend(self, type_: str, pointer: str, offsets: tuple[int, ...], distinct: list[int]) -> Value:
-        lanes, wide = self.lanes, vector_type(type_)
-        result = lanes.vector(Value(type_, self._load_scalar(type_, pointer, distinct[0])))
-        for offset in distinct[1:]:
-            spread = lanes.vector(Value(type_, self._load_scalar(type_, pointer, offset)))
-            where = lanes.literal("i1", ["true" if x == offset else "false" for x in offsets])
-            result = lanes.define(f"select <{LANES} x i1> {where}, {wide} {spread}, {wide} {result}")
-        return lanes.full(type_, result)
-
-    def _store(self, value: Value, pointer: str, offsets: tuple[int, ...], size: int) -> None:
-        lanes = self.lanes
-        if len(set(offsets)) == 1:  # all lanes to one place: the last one stays
-            scalar = value.scalar
-            if not value.is_uniform:
-                scalar = lanes.define(f"extractelement {vector_type(value.type)} {lanes.vector(value)}, i32 {LANES - 1}")
-            lanes.emit(f"store {value.type} {scalar}, ptr {self._moved(pointer, offsets[0])}, align 1")
-        elif is_contiguous(offsets, size):
-            lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {self._moved(pointer, offsets[0])}, align 1")
-        else:
-            self._scatter(value, self._pointers(pointer, offsets))
-
-    def _pointers(self, pointer: str, offsets: tuple[int, ...]) -> str:
-        return self.lanes.define(f"getelementptr i8, ptr {pointer}, <{LANES} x i64> {self.lanes.literal('i64', offsets)}")
-
-    def _gather(self, type_: str, pointers: str, count: int) -> str:
-        wide, name = f"<{count} x {type_}>", f"@llvm.masked.gather.v{count}{_mangled(type_)}.v{count}p0"
-        self.lanes.declare(f"{wide} {name}(<{count} x ptr>, i32, <{count} x i1>, {wide})")
-        every = self.lanes.literal("i1", ["true"] * count)
-        return self.lanes.define(f"call {wide} {name}(<{count} x ptr> {pointers}, i32 1, <{count} x i1> {every}, {wide} poison)")
-
-    def _scatter(self, value: Value, pointers: str) -> None:
-        wide, name = vector_type(value.type), f"@llvm.masked.scatter.v{LANES}{_mangled(value.type)}.v{LANES}p0"
-        self.lanes.declare(f"void {name}({wide}, <{LANES} x ptr>, i32, <{LANES} x i1>)")
-        every = self.lanes.literal("i1", ["true"] * LANES)
-        vector = self.lanes.vector(value)
-        self.lanes.emit(f"call void {name}({wide} {vector}, <{LANES} x ptr> {pointers}, i32 1, <{LANES} x i1> {every})")
-
-    def _load_block(self, access: Access, pointer: str) -> list[Value]:
-        """Lanes side by side, each with `count` elements: one load, then each element picked out."""
-        lanes, type_, count = self.lanes, LLVM_TYPES[access.type], access.count
-        wide = f"<{LANES * count} x {type_}>"
-        whole = lanes.define(f"load {wide}, ptr {pointer}, align 1")
-        results = []
-        for element in range(count):
-            order = lanes.literal("i32", [lane * count + element for lane in range(LANES)])
-            picked = lanes.define(f"shufflevector {wide} {whole}, {wide} poison, <{LANES} x i32> {order}")
-            results.append(lanes.full(type_, picked))
-        return results
-
-    def _store_block(self, access: Access, pointer: str, values: list[Value]) -> list[Value]:
-        """The reverse of `_load_block`."""
-        lanes, type_, parts, width = self.lanes, values[0].type, [self.lanes.vector(value) for value in values], LANES
-        while len(parts) > 1:
-            order = lanes.literal("i32", range(2 * width))
-            narrow = f"<{width} x {type_}>"
-            parts = [
-                lanes.define(f"shufflevector {narrow} {a}, {narrow} {b}, <{2 * width} x i32> {order}")
-                for a, b in zip(parts[::2], parts[1::2], strict=True)
-            ]
-            width *= 2
-        wide = f"<{width} x {type_}>"
-        order = lanes.literal("i32", [element * LANES + lane for lane in range(LANES) for element in range(access.count)])
-        woven = lanes.define(f"shufflevector {wide} {parts[0]}, {wide} poison, <{width} x i32> {order}")
-        lanes.emit(f"store {wide} {woven}, ptr {pointer}, align 1")
-        return []
-
-
-def _mangled(type_: str) -> str:
-    return {"float": "f32", "double": "f64"}.get(type_, type_)
+        return self.transfer.at_pointers(access, pointers, values)

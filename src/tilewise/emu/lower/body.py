@@ -78,6 +78,11 @@ class Body:
         """base + offset bytes."""
         return self.lanes.define(f"getelementptr i8, ptr {base}, i64 {offset}")
 
+    def store_addresses(self, address: Value) -> None:
+        """Put the lanes' addresses where the runtime looks for them."""
+        wide = address if address.type == "i64" else self.lanes.extend("zext", "i64", address)
+        self.lanes.emit(f"store {vector_type('i64')} {self.lanes.vector(wide)}, ptr {self.context_address('addresses')}")
+
     # -- operands
 
     def value(self, operand: Operand, type_: str) -> Value | None:

@@ -3,8 +3,24 @@
 
 enum { SECTOR_BYTES = 32, BANKS = 32, WORD_BYTES = 4 };
 
-// Distinct 32-byte sectors. Lanes mostly come in address order, so a new sector is looked for among the latest first.
+// Distinct 32-byte sectors when lanes come in address order: one comparison a lane. 0 if they do not, or if one spans two sectors.
+static uint32_t count_sectors_in_order(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+    uint32_t count = 0, in_order = 1;
+    uint64_t last = 0;
+    for (uint32_t lane = 0; lane < TW_LANES; ++lane) {
+        if (!(mask >> lane & 1)) continue;
+        const uint64_t sector = addresses[lane] / SECTOR_BYTES;
+        in_order &= sector >= last && addresses[lane] % SECTOR_BYTES + bytes <= SECTOR_BYTES;
+        count += sector != last || !count;
+        last = sector;
+    }
+    return in_order ? count : 0;
+}
+
+// The same for lanes in any order. A new sector is looked for among the latest first.
 static uint32_t count_sectors(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+    const uint32_t in_order = count_sectors_in_order(addresses, mask, bytes);
+    if (in_order) return in_order;
     uint64_t seen[2 * TW_LANES];
     uint32_t count = 0;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
