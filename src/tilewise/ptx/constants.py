@@ -11,7 +11,7 @@ _LENGTH_LIMIT = 200
 
 
 def evaluate(text: str) -> int | None:
-    """Return the value of an integer constant expression (PTX ISA, section 4.6.1), None where `text` is none.
+    """Return the value of an integer constant expression (PTX ISA, "Constant Expressions"), None where `text` is none.
 
     Arithmetic is exact; a value that 64 bits do not hold, a division by zero and a shift by 64 or more give None.
     """
@@ -72,7 +72,7 @@ def _apply_waiting(values: list[int], waiting: list[str], precedence: int) -> bo
         waiting.pop()
         right = values.pop()
         value = _apply(operator, values.pop() if operator in _PRECEDENCE else 0, right)
-        if value is None or not -(1 << 127) <= value < 1 << 128:
+        if value is None:
             return False
         values.append(value)
     return True

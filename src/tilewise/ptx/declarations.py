@@ -21,7 +21,7 @@ TYPE_BYTES = {
     "b128": 16,
     "pred": 1,
 }
-"""Bytes of one element (PTX ISA, section 5.2); opaque texture references are 64-bit handles here."""
+"""Bytes of one element (PTX ISA, "Types"); opaque texture references are 64-bit handles here."""
 
 SPACES = ("param", "reg", "shared", "global", "const", "local")
 LINKAGE = ("extern", "visible", "weak", "common")

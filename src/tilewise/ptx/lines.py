@@ -39,7 +39,7 @@ class LineTable:
         """Return the position of a `.loc` with a line of at least 1.
 
         `function` is the label and offset after `function_name`. The chain of callers comes from the `.loc` before this one that
-        names the place of `inlined_at` (PTX ISA, section 11.5.3: it must lexically precede).
+        names the place of `inlined_at` (PTX ISA, "Debugging Directives: .loc": it must lexically precede).
         """
         position = self._place(place, self._name(*function) if function else None)
         if inlined_at is not None:

@@ -36,7 +36,7 @@ _FUNCTION_DIRECTIVES = frozenset(
         *("abi_preserve", "abi_preserve_control"),
     ]
 )
-"""PTX ISA 9, sections 11.3 and 11.4."""
+"""PTX ISA 9, "Performance-Tuning Directives", "Cluster Dimension Directives" and ".func"."""
 
 
 def parse(text: str) -> PtxModule:

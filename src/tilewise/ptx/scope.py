@@ -27,7 +27,7 @@ SPECIAL_REGISTERS = frozenset(
         *("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec"),
     ]
 )
-"""PTX ISA 9, chapter 10."""
+"""PTX ISA 9, "Special Registers"."""
 
 REGISTER_LIMIT = 1 << 18
 """Registers of a module: far beyond any compiler's output, so that `%r<99999999>` is refused before memory is gone."""
