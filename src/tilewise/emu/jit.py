@@ -20,6 +20,7 @@ class Target:
 
     @property
     def vector_bits(self) -> int:
+        """Width of its vector registers."""
         return VECTOR_BITS["+avx512f" in self.features]
 
 

@@ -20,10 +20,12 @@ def bits_of(type_: str) -> int:
 
 
 def is_float(type_: str) -> bool:
+    """Whether an LLVM type is a floating-point one."""
     return type_ in FLOAT_BITS
 
 
 def vector_type(type_: str) -> str:
+    """The vector of 32 of a scalar LLVM type."""
     return f"<{LANES} x {type_}>"
 
 
@@ -55,18 +57,22 @@ class Value:
 
     @property
     def is_full(self) -> bool:
+        """Whether nothing is known of the lanes."""
         return self.scalar is None
 
     @property
     def is_uniform(self) -> bool:
+        """Whether all lanes are the same."""
         return self.scalar is not None and self.offsets is None
 
     @property
     def is_patterned(self) -> bool:
+        """Whether the lanes are scalar + offsets."""
         return self.offsets is not None
 
     @property
     def shape(self) -> Shape:
+        """What is known of the value."""
         if self.scalar is None:
             return FULL
         return Shape(False, self.offsets, self.zeros, self.low, self.high, self.constant)
@@ -101,6 +107,7 @@ class Lanes:
     # -- text
 
     def emit(self, text: str) -> None:
+        """Emit a line."""
         if not self.dry:
             self.lines.append("  " + text)
 
@@ -114,6 +121,7 @@ class Lanes:
         return name
 
     def label(self, name: str) -> None:
+        """Start a block of LLVM's."""
         if not self.dry:
             self.lines.append(f"{name}:")
 
@@ -123,6 +131,7 @@ class Lanes:
         return f"{stem}{self._count}"
 
     def declare(self, text: str) -> None:
+        """Declare an intrinsic that is called."""
         self.declarations.add(f"declare {text}")
 
     # -- making values
@@ -143,6 +152,7 @@ class Lanes:
         return Value(type_, f"0x{bits:016X}")
 
     def full(self, type_: str, vector: str) -> Value:
+        """A full value from a vector operand."""
         return Value(type_, vector=vector)
 
     def patterned(self, base: Value, offsets: tuple[int, ...]) -> Value:

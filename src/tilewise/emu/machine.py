@@ -1,4 +1,4 @@
-"""Runs a launch on the CPU: compiles the kernel, binds its arguments, spreads its blocks over threads, adds up what was counted."""
+"""Runs a launch on the CPU: compiles the kernel, binds its arguments, spreads the blocks over threads, adds up the counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Emulation:
 def emulate(launch: Launch, *, threads: int | None = None, target: Target | None = None) -> Emulation:
     """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
 
-    `threads` host threads share the blocks (default: all processors this process may use); results and counts do not depend on it.
+    `threads` host threads share the blocks (default: all processors this process may use); results and counts are the
+    same for any number.
     Raises KernelFault if the kernel accessed what it may not or cannot go on, UnsupportedInstruction if a thread reached an
     instruction that the emulator does not have, TilewiseError for arguments that do not fit the kernel.
     """
@@ -102,7 +103,7 @@ class _Run:
         """Called from a host thread; an exception here must not cross C, so it is kept for the main thread."""
         try:
             return self.kernel.careful_address()
-        except BaseException as failure:
+        except BaseException as failure:  # noqa: BLE001 - raised again by raise_failures
             self.failure = failure
             self.stop.value = 1
             return 0
@@ -233,4 +234,4 @@ def _thread_ids(block: tuple[int, int, int], warps: int) -> ctypes.Array[ctypes.
 
     linear = np.arange(32 * warps, dtype=np.uint32)
     planes = np.concatenate([linear % block[0], linear // block[0] % block[1], linear // (block[0] * block[1])])
-    return (ctypes.c_uint32 * len(planes)).from_buffer_copy(planes.astype(np.uint32))
+    return (ctypes.c_uint32 * len(planes)).from_buffer_copy(planes.astype(np.uint32).tobytes())

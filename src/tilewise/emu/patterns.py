@@ -1,6 +1,6 @@
 """What is known of a value in all 32 lanes before the kernel runs: the static lane analysis.
 
-A value is *uniform* (one scalar for the warp), *patterned* (a run-time scalar plus a compile-time offset a lane) or *full* (anything).
+A value is *uniform* (one scalar for the warp), *patterned* (a run-time scalar plus a compile-time offset a lane) or *full*.
 Only sound facts live here: a rule that could be wrong for some run-time scalar does not exist. Emission is left to `lanes`.
 """
 
@@ -17,8 +17,9 @@ ALL_ZERO_BITS = 64
 class Shape:
     """What is known of a register wherever it is read.
 
-    `offsets` is the lane vector of a patterned value, None of a uniform one; `full` overrides both. `zeros` counts the scalar's known
-    trailing zero bits; `low` and `high` bound it as a signed number (None: unknown); `constant` is its value where it has just one.
+    `offsets` is the lane vector of a patterned value, None of a uniform one; `full` overrides both. `zeros` counts the scalar's
+    known trailing zero bits; `low` and `high` bound it as a signed number (None: unknown); `constant` is its value where it has
+    just one.
     """
 
     full: bool = False
@@ -51,6 +52,7 @@ def _join_bounds(old: Shape, new: Shape, widen: bool) -> tuple[int | None, int |
 
 
 def trailing_zeros(value: int) -> int:
+    """The zero bits below the lowest one of `value`."""
     return ALL_ZERO_BITS if value == 0 else (value & -value).bit_length() - 1
 
 

@@ -25,6 +25,7 @@ class Access:
 
     @property
     def element_bytes(self) -> int:
+        """Bytes of one element."""
         return BYTES[self.type]
 
     @property

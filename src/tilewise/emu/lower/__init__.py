@@ -1,1 +1,1 @@
-"""Lowering: from a parsed kernel to LLVM IR. program -> analysis -> kernel, which drives body (blocks), access (memory) and flow."""
+"""From a parsed kernel to LLVM IR: program, analysis, then kernel, which drives body (blocks), access (memory) and flow."""

@@ -1,8 +1,8 @@
 """The one path every memory access takes: bounds, alignment, counts, then the bytes.
 
 Three ways, from fast to careful:
-- *grouped*: with all lanes active, accesses of one block that share a base register are bounded by one check at the first of them; if
-  it fails, nothing has happened yet and the block is run again carefully.
+- *grouped*: with all lanes active, accesses of one block that share a base register are bounded by one check at the first of
+  them; if it fails, nothing has happened yet and the block is run again carefully.
 - *checked*: where something has happened already, or addresses are unrelated, a check of this access alone with the runtime as
   fallback.
 - *careful*: some lanes only: the runtime does it all.
@@ -10,6 +10,7 @@ Three ways, from fast to careful:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilewise.emu.abi import Context
@@ -102,7 +103,7 @@ class Memory:
         values = [self.body.value(element, access.type) for element in self._elements(step.sources[1][0])]
         return [self.lanes.full(LLVM_TYPES[access.type], "%dry") if value is None else value for value in values]
 
-    def _write_results(self, step: Step, values: list[Value | None] | list[Value]) -> None:
+    def _write_results(self, step: Step, values: Sequence[Value | None]) -> None:
         operand, type_ = step.results[0]
         for element, value in zip(self._elements(operand), values, strict=True):
             if isinstance(element, Register):
@@ -139,9 +140,8 @@ class Memory:
         for element, value in enumerate(values):
             wide = vector_type(value.type)
             self.lanes.emit(f"store {wide} {self.lanes.vector(value)}, ptr {self._value_slot(access, element)}")
-        self.lanes.emit(
-            f"call void {self.body.context_field('access')}(ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)})"
-        )
+        arguments = f"ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)}"
+        self.lanes.emit(f"call void {self.body.context_field('access')}({arguments})")
 
     def _value_slot(self, access: Access, element: int) -> str:
         return self.body.context_address("values", element * LANES * access.element_bytes)
@@ -219,8 +219,7 @@ class Memory:
         """What stands after the check: the pointer to the base's scalar part."""
         if group.space == "shared":
             return self._shared_pointer(group.base)
-        name = self.lanes.fresh("%pointer")
-        return name
+        return self.lanes.fresh("%pointer")
 
     def _shared_pointer(self, base: Value) -> str:
         if base.constant is not None:
@@ -324,7 +323,6 @@ class Memory:
         """Whether all lanes are aligned and within one buffer (or shared memory), and what to add to an address for a pointer."""
         lanes, type_ = self.lanes, address.type
         wide, vector = vector_type(type_), lanes.vector(address)
-        spread = lambda scalar: lanes.vector(Value(type_, scalar))  # noqa: E731 - a one-off spelling
         if access.space == "shared":
             limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
             last = lanes.define(f"trunc i64 {lanes.define(f'sub i64 {limit}, {access.bytes}')} to i32")
@@ -334,8 +332,8 @@ class Memory:
             entry = self._checked_range(access, address)
             low, last = lanes.define(f"load i64, ptr {entry}"), lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
             delta, enough = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}"), "true"
-        distance = lanes.define(f"sub {wide} {vector}, {spread(low)}")
-        inside = lanes.define(f"icmp ule {wide} {distance}, {spread(last)}")
+        distance = lanes.define(f"sub {wide} {vector}, {lanes.vector(Value(type_, low))}")
+        inside = lanes.define(f"icmp ule {wide} {distance}, {lanes.vector(Value(type_, last))}")
         low_bits = lanes.define(f"and {wide} {vector}, {lanes.vector(lanes.constant(type_, access.bytes - 1))}")
         aligned = lanes.define(f"icmp eq {wide} {low_bits}, zeroinitializer")
         both = lanes.define(f"and <{LANES} x i1> {inside}, {aligned}")

@@ -7,10 +7,10 @@ others wait for its old value is no pattern any more. Kleene iteration from "nev
 from __future__ import annotations
 
 from tilewise.emu.lanes import Lanes
-from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.access import Memory
+from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
-from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.program import Program, Step
 from tilewise.emu.patterns import Shape, join
 
 WIDEN_AFTER = 4

@@ -72,6 +72,7 @@ class Body:
         return self.address("%context", getattr(abi.Context, name).offset + offset)
 
     def warp_address(self, name: str) -> str:
+        """The address of a field of the warp's state."""
         return self.address("%warp", getattr(abi.Warp, name).offset)
 
     def address(self, base: str, offset: int | str) -> str:

@@ -26,10 +26,12 @@ class Frame:
 
     @property
     def pending(self) -> int:
+        """The words with a bit for each block that lanes are pending at."""
         return ctypes.sizeof(Warp)
 
     @property
     def masks(self) -> int:
+        """The lane mask of each block."""
         return self.pending + 2 * self.words * 8
 
 

@@ -35,6 +35,7 @@ class Step:
 
     @property
     def reads(self) -> set[str]:
+        """Registers whose values it needs."""
         names = {name for operand, _ in self.sources for name in _registers(operand)}
         if self.instruction.guard:
             names |= {self.instruction.guard.register} | self.writes
@@ -42,6 +43,7 @@ class Step:
 
     @property
     def writes(self) -> set[str]:
+        """Registers that it sets."""
         return {name for operand, _ in self.results for name in _registers(operand)}
 
 
@@ -65,10 +67,12 @@ class Program:
 
     @property
     def threads(self) -> int:
+        """Threads a block."""
         return self.block_shape[0] * self.block_shape[1] * self.block_shape[2]
 
     @property
     def warps(self) -> int:
+        """Warps a block, the last one perhaps with fewer lanes."""
         return -(-self.threads // 32)
 
 
@@ -183,7 +187,7 @@ def _registers(operand: Operand) -> list[str]:
         case Vector(elements):
             return [name for element in elements for name in _registers(element)]
         case Pair(first, second):
-            return [first.name, second.name]
+            return [half.name for half in (first, second) if isinstance(half, Register)]
     return []
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from tilewise.emu.patterns import LANES
 from tilewise.hw.banks import FULL_MASK, conflict_ways, wavefronts
 
 SECTOR_BYTES = 32
@@ -53,6 +52,3 @@ def _shared_cost(offsets: tuple[int, ...], size: int) -> tuple[int, int]:
     start = -min(offsets) + (min(offsets) % 128)
     addresses = [start + offset for offset in offsets]
     return wavefronts(addresses, FULL_MASK, size), conflict_ways(addresses, FULL_MASK, size)
-
-
-assert LANES == FULL_MASK.bit_length()

@@ -1,4 +1,4 @@
-"""The bytes of an access that is known to be good, all lanes active: the fewest loads, stores and shuffles for its lane pattern."""
+"""The bytes of an access that is known to be good, all lanes active, with few instructions for its lane pattern."""
 
 from __future__ import annotations
 
