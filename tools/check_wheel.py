@@ -1,18 +1,19 @@
-"""Builds the sdist and from it the wheel, installs that into empty environments outside the checkout; climbs the ladder there.
+"""Builds the sdist and from it the wheel, and tries that in new environments outside the checkout.
 
-Twice: with the newest versions that the project is pinned to (constraints.txt), and with the oldest its ranges allow.
+With the newest versions that the project is pinned to (constraints.txt) and nothing else installed, it climbs the ladder. With
+the oldest that the project's ranges allow (constraints-oldest.txt) it also runs all tests.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from subprocess import run
 
 ROOT = Path(__file__).parents[1]
-PINS = ("constraints.txt", "constraints-oldest.txt")
+TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis")
 
 
 def main() -> None:
@@ -21,13 +22,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tilewise-wheel-") as name:
         folder = Path(name)
         wheel = _build(uv, folder)
-        for pins in PINS:
-            _climb(_install(uv, wheel, ROOT / pins, folder / Path(pins).stem), folder)
+        newest = _install(uv, folder / "newest", "constraints.txt", wheel)
+        _run(newest / "tilewise", "ladder", "64", cwd=folder)
+        oldest = _install(uv, folder / "oldest", "constraints-oldest.txt", wheel, *TEST_PACKAGES)
+        _run(oldest / "tilewise", "ladder", "64", cwd=folder)
+        _run(
+            oldest / "pytest",
+            "-n",
+            "auto",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            ROOT / "pyproject.toml",
+            ROOT / "tests",
+            cwd=folder,
+        )
     print("the wheel works outside the checkout, with the newest and the oldest versions it allows")
 
 
 def _build(uv: str | None, folder: Path) -> Path:
-    pins = str(ROOT / "constraints.txt")
+    pins = ROOT / "constraints.txt"
     if uv:
         _run(uv, "build", "--python", sys.executable, "--build-constraints", pins, "--out-dir", folder, ROOT, cwd=folder)
     else:
@@ -36,28 +51,22 @@ def _build(uv: str | None, folder: Path) -> Path:
     return wheel
 
 
-def _install(uv: str | None, wheel: Path, pins: Path, venv: Path) -> Path:
-    """Return the `tilewise` command of a new environment that holds the wheel and what it depends on."""
+def _install(uv: str | None, venv: Path, pins: str, *packages: Path | str) -> Path:
+    """Return the folder of commands of a new environment that holds the packages and what they depend on."""
     python = venv / "bin/python"
     if uv:
         _run(uv, "venv", "--python", sys.executable, venv, cwd=venv.parent)
-        _run(uv, "pip", "install", "--python", python, "--constraints", pins, wheel, cwd=venv.parent)
+        _run(uv, "pip", "install", "--python", python, "--constraints", ROOT / pins, *packages, cwd=venv.parent)
     else:
         _run(sys.executable, "-m", "venv", venv, cwd=venv.parent)
-        _run(python, "-m", "pip", "install", "--quiet", "--constraint", pins, wheel, cwd=venv.parent)
-    return venv / "bin/tilewise"
+        _run(python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / pins, *packages, cwd=venv.parent)
+    return venv / "bin"
 
 
-def _climb(tilewise: Path, folder: Path) -> None:
-    home = folder / f"home-of-{tilewise.parents[1].name}"
-    home.mkdir()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XDG_", "TILEWISE_"))}
-    _run(tilewise, "ladder", "64", cwd=home, env=kept | {"HOME": str(home)})
-
-
-def _run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> None:
-    print("$", " ".join(map(str, command)), flush=True)
-    status = subprocess.run(command, cwd=cwd, env=env, check=False).returncode
+def _run(*command: str | Path, cwd: Path) -> None:
+    print("$", *command, flush=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TILEWISE_", "VIRTUAL_ENV"))}
+    status = run(command, cwd=cwd, env=kept | {"TILEWISE_CACHE_DIR": str(cwd / "cache")}, check=False).returncode
     if status != 0:
         sys.exit(f"the wheel does not work: exit status {status} of the command above")
 
