@@ -13,8 +13,8 @@ Kind = Literal["load", "store", "atomic"]
 class SiteCounters:
     """One memory instruction's counts over the whole launch.
 
-    `requests`: warp instructions with at least one active lane. `bytes`: what active threads asked for. `transactions`: sectors of
-    32 bytes (global) or wavefronts (shared). `worst`: the most transactions that one request took.
+    `requests`: warp instructions with at least one active lane. `bytes`: what active threads asked for. `transactions`: sectors
+    of 32 bytes (global) or wavefronts (shared). `worst`: the most transactions that one request took.
     """
 
     space: Space

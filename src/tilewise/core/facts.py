@@ -26,4 +26,5 @@ class Fault:
 
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"
-        return f"{self.file}:{self.line}: {self.kind}: {self.opcode} in block {self.block}, thread {self.thread}: {self.detail}{times}"
+        who = f"block {self.block}, thread {self.thread}"
+        return f"{self.file}:{self.line}: {self.kind}: {self.opcode} in {who}: {self.detail}{times}"

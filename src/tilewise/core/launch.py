@@ -20,8 +20,8 @@ Dim3 = tuple[int, int, int]
 class Launch:
     """One kernel of a module with its launch configuration and arguments.
 
-    `grid` and `block` count blocks and threads along x, y, z; `args` stand in the order of the kernel's parameters: an array for a
-    pointer (never copied), a number for a number.
+    `grid` and `block` count blocks and threads along x, y, z; `args` stand in the order of the kernel's parameters: an array for
+    a pointer (never copied), a number for a number.
     """
 
     module: Module
@@ -38,10 +38,12 @@ class Launch:
 
     @property
     def blocks(self) -> int:
+        """Blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads_per_block(self) -> int:
+        """Threads of a block, in whole warps or not."""
         return self.block[0] * self.block[1] * self.block[2]
 
 

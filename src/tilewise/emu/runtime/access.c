@@ -4,18 +4,18 @@
 
 #include "tilewise.h"
 
-static const struct tw_buffer *find_buffer(const struct tw_context *context, uint64_t address, uint64_t bytes) {
+static const struct tw_buffer* find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
-        const struct tw_buffer *buffer = &context->buffers[i];
+        const struct tw_buffer* buffer = &context->buffers[i];
         if (address >= buffer->low && address < buffer->high) return buffer->high - address >= bytes ? buffer : 0;
     }
     return 0;
 }
 
-uint32_t tw_resolve(struct tw_context *context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
-    const struct tw_buffer *buffer = find_buffer(context, address, extent);
+uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
+    const struct tw_buffer* buffer = find_buffer(context, address, extent);
     if (!buffer || (is_store && !buffer->writable)) return 0;
-    struct tw_range *range = &context->ranges[group];
+    struct tw_range* range = &context->ranges[group];
     range->low = buffer->low;
     range->last = buffer->high - buffer->low - extent;
     range->delta = buffer->delta;
@@ -23,8 +23,8 @@ uint32_t tw_resolve(struct tw_context *context, uint32_t group, uint64_t address
 }
 
 // Where a lane's bytes stand in this process, or 0 after reporting why there are none.
-static uint8_t *locate(struct tw_context *context, const struct tw_warp *warp, uint32_t site_index, uint32_t lane) {
-    const struct tw_site *site = &context->sites[site_index];
+static uint8_t* locate(struct tw_context* context, const struct tw_warp* warp, uint32_t site_index, uint32_t lane) {
+    const struct tw_site* site = &context->sites[site_index];
     const uint64_t address = context->addresses[lane], bytes = (uint64_t)site->element_bytes * site->elements;
     if (address % bytes) {
         tw_report(context, warp, TW_MISALIGNED, site_index, lane, address);
@@ -35,24 +35,24 @@ static uint8_t *locate(struct tw_context *context, const struct tw_warp *warp, u
         tw_report(context, warp, TW_OUT_OF_BOUNDS, site_index, lane, address);
         return 0;
     }
-    const struct tw_buffer *buffer = find_buffer(context, address, bytes);
+    const struct tw_buffer* buffer = find_buffer(context, address, bytes);
     if (!buffer || (site->is_store && !buffer->writable)) {
         tw_report(context, warp, buffer ? TW_READ_ONLY : TW_OUT_OF_BOUNDS, site_index, lane, address);
         return 0;
     }
-    return (uint8_t *)(uintptr_t)(address + buffer->delta);
+    return (uint8_t*)(uintptr_t)(address + buffer->delta);
 }
 
-void tw_access(struct tw_context *context, struct tw_warp *warp, uint32_t site_index, uint32_t mask, uint32_t counted) {
+void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_index, uint32_t mask, uint32_t counted) {
     if (!mask) return;
     if (!counted) tw_count(context, site_index, mask);
-    const struct tw_site *site = &context->sites[site_index];
+    const struct tw_site* site = &context->sites[site_index];
     const uint32_t size = site->element_bytes;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        uint8_t *bytes = locate(context, warp, site_index, lane);
+        uint8_t* bytes = locate(context, warp, site_index, lane);
         for (uint32_t element = 0; element < site->elements; ++element) {
-            uint8_t *value = context->values + ((uint64_t)element * TW_LANES + lane) * size;
+            uint8_t* value = context->values + ((uint64_t)element * TW_LANES + lane) * size;
             if (!bytes) {
                 if (!site->is_store) memset(value, 0, size);  // a reported access is masked off
             } else if (site->is_store) {

@@ -4,7 +4,7 @@
 enum { SECTOR_BYTES = 32, BANKS = 32, WORD_BYTES = 4 };
 
 // Distinct 32-byte sectors when lanes come in address order: one comparison a lane. 0 if they do not, or if one spans two sectors.
-static uint32_t count_sectors_in_order(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+static uint32_t count_sectors_in_order(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
     uint32_t count = 0, in_order = 1;
     uint64_t last = 0;
     for (uint32_t lane = 0; lane < TW_LANES; ++lane) {
@@ -18,7 +18,7 @@ static uint32_t count_sectors_in_order(const uint64_t *addresses, uint32_t mask,
 }
 
 // The same for lanes in any order. A new sector is looked for among the latest first.
-static uint32_t count_sectors(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+static uint32_t count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
     const uint32_t in_order = count_sectors_in_order(addresses, mask, bytes);
     if (in_order) return in_order;
     uint64_t seen[2 * TW_LANES];
@@ -35,7 +35,7 @@ static uint32_t count_sectors(const uint64_t *addresses, uint32_t mask, uint32_t
 }
 
 // The most distinct words of any one bank among the lanes of `mask`: the passes that they take together.
-static uint32_t count_ways(const uint64_t *addresses, uint32_t mask, uint32_t bytes) {
+static uint32_t count_ways(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
     uint64_t words[TW_LANES * 2];
     uint8_t in_bank[BANKS] = {0};
     uint32_t count = 0, most = 0;
@@ -52,9 +52,9 @@ static uint32_t count_ways(const uint64_t *addresses, uint32_t mask, uint32_t by
     return most;
 }
 
-void tw_count(struct tw_context *context, uint32_t site_index, uint32_t mask) {
-    const struct tw_site *site = &context->sites[site_index];
-    struct tw_site_counts *counts = &context->site_counts[site_index];
+void tw_count(struct tw_context* context, uint32_t site_index, uint32_t mask) {
+    const struct tw_site* site = &context->sites[site_index];
+    struct tw_site_counts* counts = &context->site_counts[site_index];
     const uint32_t bytes = site->element_bytes * site->elements;
     uint64_t transactions = 0;
     if (site->space == TW_GLOBAL) {

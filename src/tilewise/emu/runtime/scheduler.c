@@ -5,16 +5,16 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static uint64_t *pending_blocks(struct tw_warp *warp) { return warp->words; }
-static uint64_t *waiting_blocks(const struct tw_context *context, struct tw_warp *warp) { return warp->words + context->words; }
-static uint32_t *lane_masks(const struct tw_context *context, struct tw_warp *warp) {
-    return (uint32_t *)(warp->words + 2 * context->words);
+static uint64_t* pending_blocks(struct tw_warp* warp) { return warp->words; }
+static uint64_t* waiting_blocks(const struct tw_context* context, struct tw_warp* warp) { return warp->words + context->words; }
+static uint32_t* lane_masks(const struct tw_context* context, struct tw_warp* warp) {
+    return (uint32_t*)(warp->words + 2 * context->words);
 }
-static struct tw_warp *warp_at(const struct tw_context *context, uint64_t index) {
-    return (struct tw_warp *)(context->warps + index * context->warp_bytes);
+static struct tw_warp* warp_at(const struct tw_context* context, uint64_t index) {
+    return (struct tw_warp*)(context->warps + index * context->warp_bytes);
 }
 
-void tw_report(struct tw_context *context, const struct tw_warp *warp, enum tw_fault_kind kind, uint32_t site, uint32_t lane,
+void tw_report(struct tw_context* context, const struct tw_warp* warp, enum tw_fault_kind kind, uint32_t site, uint32_t lane,
                uint64_t address) {
     for (uint64_t i = 0; i < context->fault_count; ++i)
         if (context->faults[i].kind == kind && context->faults[i].site == site) {
@@ -25,7 +25,7 @@ void tw_report(struct tw_context *context, const struct tw_warp *warp, enum tw_f
         context->faults_lost += 1;
         return;
     }
-    struct tw_fault *fault = &context->faults[context->fault_count++];
+    struct tw_fault* fault = &context->faults[context->fault_count++];
     *fault = (struct tw_fault){.kind = kind, .site = site, .warp = context->warp_index, .lane = lane, .address = address, .count = 1};
     memcpy(fault->block, context->ctaid, sizeof fault->block);
     fault->mask = warp->mask;
@@ -33,7 +33,7 @@ void tw_report(struct tw_context *context, const struct tw_warp *warp, enum tw_f
 
 // The next block to run lane by lane: the first in execution order that lanes are pending at, its lanes in warp->mask. Negative: how the
 // kernel is to return instead.
-int32_t tw_next(struct tw_context *context, struct tw_warp *warp) {
+int32_t tw_next(struct tw_context* context, struct tw_warp* warp) {
     uint64_t *pending = pending_blocks(warp), left = 0;
     int32_t block = -1;
     for (uint64_t i = 0; i < context->words; ++i) {
@@ -44,7 +44,7 @@ int32_t tw_next(struct tw_context *context, struct tw_warp *warp) {
         left |= pending[i];
     }
     if (block < 0) return warp->waiting ? -TW_AT_BARRIER : -TW_EXITED;
-    uint32_t *mask = &lane_masks(context, warp)[block];
+    uint32_t* mask = &lane_masks(context, warp)[block];
     warp->mask = *mask;
     *mask = 0;
     if (warp->mask == UINT32_MAX && !left && !warp->insist) {
@@ -55,15 +55,14 @@ int32_t tw_next(struct tw_context *context, struct tw_warp *warp) {
     return block;
 }
 
-static void make_pending(struct tw_context *context, struct tw_warp *warp, uint32_t block, uint32_t mask) {
+static void make_pending(struct tw_context* context, struct tw_warp* warp, uint32_t block, uint32_t mask) {
     pending_blocks(warp)[block / 64] |= 1ull << block % 64;
     lane_masks(context, warp)[block] |= mask;
 }
 
 // The running lanes wait at a barrier and will go on at block `resume`.
-void tw_park(struct tw_context *context, struct tw_warp *warp, uint32_t resume, uint32_t barrier, uint32_t site) {
-    if (warp->mask != warp->live)
-        tw_report(context, warp, TW_BARRIER_DIVERGENCE, site, (uint32_t)__builtin_ctz(warp->mask), barrier);
+void tw_park(struct tw_context* context, struct tw_warp* warp, uint32_t resume, uint32_t barrier, uint32_t site) {
+    if (warp->mask != warp->live) tw_report(context, warp, TW_BARRIER_DIVERGENCE, site, (uint32_t)__builtin_ctz(warp->mask), barrier);
     waiting_blocks(context, warp)[resume / 64] |= 1ull << resume % 64;
     lane_masks(context, warp)[resume] |= warp->mask;
     warp->waiting |= warp->mask;
@@ -71,14 +70,14 @@ void tw_park(struct tw_context *context, struct tw_warp *warp, uint32_t resume, 
     warp->wait_site = site;
 }
 
-static void start_block(struct tw_context *context, uint64_t block) {
+static void start_block(struct tw_context* context, uint64_t block) {
     context->ctaid[0] = (uint32_t)(block % context->nctaid[0]);
     context->ctaid[1] = (uint32_t)(block / context->nctaid[0] % context->nctaid[1]);
     context->ctaid[2] = (uint32_t)(block / context->nctaid[0] / context->nctaid[1]);
     memset(context->shared, 0, context->shared_bytes);
     memset(context->warps, 0, context->warp_bytes * context->warp_count);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
-        struct tw_warp *warp = warp_at(context, i);
+        struct tw_warp* warp = warp_at(context, i);
         const uint64_t threads = context->threads - TW_LANES * i;
         warp->live = threads >= TW_LANES ? UINT32_MAX : (1u << threads) - 1;
         if (warp->live != UINT32_MAX) {
@@ -89,7 +88,7 @@ static void start_block(struct tw_context *context, uint64_t block) {
 }
 
 // Runs one warp until it waits at a barrier, exits or stops.
-static uint32_t run_warp(struct tw_context *context, struct tw_warp *warp) {
+static uint32_t run_warp(struct tw_context* context, struct tw_warp* warp) {
     for (;;) {
         if (warp->careful && !context->careful) {
             context->careful = context->compile_careful();
@@ -114,7 +113,7 @@ static uint32_t run_warp(struct tw_context *context, struct tw_warp *warp) {
     }
 }
 
-static void release(struct tw_context *context, struct tw_warp *warp) {
+static void release(struct tw_context* context, struct tw_warp* warp) {
     warp->status = 0;
     warp->waiting = 0;
     if (!warp->careful) return;
@@ -125,10 +124,10 @@ static void release(struct tw_context *context, struct tw_warp *warp) {
 }
 
 // Every warp that is left waits. Lets them go if all wait at the same barrier; otherwise nobody ever will.
-static int complete_barrier(struct tw_context *context) {
-    const struct tw_warp *first = 0;
+static int complete_barrier(struct tw_context* context) {
+    const struct tw_warp* first = 0;
     for (uint64_t i = 0; i < context->warp_count; ++i) {
-        const struct tw_warp *warp = warp_at(context, i);
+        const struct tw_warp* warp = warp_at(context, i);
         if (warp->status != TW_AT_BARRIER) continue;
         if (!first) first = warp;
         if (warp->barrier != first->barrier) {
@@ -138,19 +137,19 @@ static int complete_barrier(struct tw_context *context) {
         }
     }
     for (uint64_t i = 0; i < context->warp_count; ++i) {
-        struct tw_warp *warp = warp_at(context, i);
+        struct tw_warp* warp = warp_at(context, i);
         if (warp->status == TW_AT_BARRIER) release(context, warp);
     }
     context->barriers += 1;
     return 1;
 }
 
-static uint32_t run_block(struct tw_context *context, uint64_t block) {
+static uint32_t run_block(struct tw_context* context, uint64_t block) {
     start_block(context, block);
     for (;;) {
         uint64_t waiting = 0;
         for (uint64_t i = 0; i < context->warp_count; ++i) {
-            struct tw_warp *warp = warp_at(context, i);
+            struct tw_warp* warp = warp_at(context, i);
             if (warp->status == TW_EXITED) continue;
             context->warp_index = (uint32_t)i;
             warp->status = run_warp(context, warp);
@@ -164,7 +163,7 @@ static uint32_t run_block(struct tw_context *context, uint64_t block) {
 }
 
 // Takes blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
-EXPORT uint32_t tw_run(struct tw_context *context) {
+EXPORT uint32_t tw_run(struct tw_context* context) {
     for (;;) {
         const uint64_t first = __atomic_fetch_add(context->next_block, context->chunk, __ATOMIC_RELAXED);
         if (first >= context->last_block) return TW_EXITED;
@@ -178,10 +177,10 @@ EXPORT uint32_t tw_run(struct tw_context *context) {
 }
 
 // Sizes and entry points, for the Python side to check and to fill contexts with.
-EXPORT void tw_abi(uint64_t *sizes, void **functions) {
-    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp), sizeof(struct tw_buffer),     sizeof(struct tw_range),
+EXPORT void tw_abi(uint64_t* sizes, void** functions) {
+    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),     sizeof(struct tw_range),
                               sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts)};
-    void *const entries[] = {(void *)tw_access, (void *)tw_count, (void *)tw_resolve, (void *)tw_next, (void *)tw_park};
+    void* const entries[] = {(void*)tw_access, (void*)tw_count, (void*)tw_resolve, (void*)tw_next, (void*)tw_park};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

@@ -68,35 +68,35 @@ struct tw_fault {
 };
 
 struct tw_context;
-typedef uint32_t tw_kernel(struct tw_context *, struct tw_warp *);
+typedef uint32_t tw_kernel(struct tw_context*, struct tw_warp*);
 
 // One host thread's view of a launch. Compiled kernels read the fields down to warp_index.
 struct tw_context {
-    const uint8_t *params;
-    uint8_t *shared;
-    uint64_t *block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
-    struct tw_range *ranges;
-    uint64_t *histograms;
-    const volatile int32_t *stop;
-    const uint32_t *thread_ids;  // x of every thread, then y, then z
+    const uint8_t* params;
+    uint8_t* shared;
+    uint64_t* block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
+    struct tw_range* ranges;
+    uint64_t* histograms;
+    const volatile int32_t* stop;
+    const uint32_t* thread_ids;  // x of every thread, then y, then z
     void *access, *count, *resolve, *next, *park;
     uint64_t shared_bytes;
     uint32_t ctaid[3], nctaid[3];
     uint32_t warp_index, unused;
 
-    struct tw_site_counts *site_counts;
-    const struct tw_site *sites;
-    const struct tw_buffer *buffers;
+    struct tw_site_counts* site_counts;
+    const struct tw_site* sites;
+    const struct tw_buffer* buffers;
     uint64_t buffer_count;
-    struct tw_fault *faults;
+    struct tw_fault* faults;
     uint64_t fault_count, fault_capacity, faults_lost;
     uint64_t barriers;
 
     tw_kernel *fast, *careful;
-    tw_kernel *(*compile_careful)(void);
-    uint8_t *warps;
+    tw_kernel* (*compile_careful)(void);
+    uint8_t* warps;
     uint64_t warp_bytes, warp_count, threads, words;
-    uint64_t *next_block;  // shared by all host threads
+    uint64_t* next_block;  // shared by all host threads
     uint64_t last_block, chunk;
 
     _Alignas(64) uint64_t addresses[TW_LANES];
@@ -104,11 +104,11 @@ struct tw_context {
 };
 
 // Called by compiled kernels.
-void tw_access(struct tw_context *, struct tw_warp *, uint32_t site, uint32_t mask, uint32_t counted);
-void tw_count(struct tw_context *, uint32_t site, uint32_t mask);
-uint32_t tw_resolve(struct tw_context *, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
-int32_t tw_next(struct tw_context *, struct tw_warp *);
-void tw_park(struct tw_context *, struct tw_warp *, uint32_t resume, uint32_t barrier, uint32_t site);
+void tw_access(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t counted);
+void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
+uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
+int32_t tw_next(struct tw_context*, struct tw_warp*);
+void tw_park(struct tw_context*, struct tw_warp*, uint32_t resume, uint32_t barrier, uint32_t site);
 
 // Inside the runtime.
-void tw_report(struct tw_context *, const struct tw_warp *, enum tw_fault_kind, uint32_t site, uint32_t lane, uint64_t address);
+void tw_report(struct tw_context*, const struct tw_warp*, enum tw_fault_kind, uint32_t site, uint32_t lane, uint64_t address);
