@@ -1,10 +1,10 @@
 """The mini-language of the opcode table: an instruction's form is the manual's syntax line and an emitter of a few lines.
 
-A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (a keyword argument of the
+A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (a keyword argument of
 decorator, passed to the emitter in lower case), `{.CAPITALS}` may be absent (passed as ""), `.word` stands for itself and
-`{.word}` is a flag (passed as its text or ""). An operand is `name` (of the type that TYPE chose) or `name:type` with a type, the name of a
-modifier, or `wide(TYPE)`, which is twice as wide; `d` and `p` are results. `[a]` is an address. Nothing is ignored in silence: a
-modifier without effect is listed in its form.
+`{.word}` is a flag (passed as its text or ""). An operand is `name` (of the type that TYPE chose) or `name:type` with a type,
+the name of a modifier, or `wide(TYPE)`, which is twice as wide; `d` and `p` are results. `[a]` is an address. Nothing is ignored
+in silence: a modifier without effect is listed in its form.
 
 Kinds of form: `op` (values in, values out; the framework masks and commits), `access` (only describes an access) and `control`
 (ends a basic block). Lookup is total: one form, or an UnsupportedInstruction.
