@@ -29,6 +29,7 @@ from tilewise.core.settings import CACHE_DIR, DEFAULT_CACHE_LIMIT_MB, read_setti
 _MAGIC = b"tilewise cache 1\n"
 _HEAD = struct.Struct(f"<{len(_MAGIC)}s32sI")
 _ENTRY, _PART = ".entry", ".part"
+_FOLDERS = "tilewise-folders"
 _ABANDONED_SECONDS = 3600
 """A temporary file this old was left by a process that died."""
 
@@ -39,7 +40,7 @@ class CacheWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """What a cache folder holds: entries, and the bytes of all files in it."""
+    """What a cache holds: entries, and the bytes of all its files, those in folders too."""
 
     root: Path
     entries: int
@@ -111,7 +112,7 @@ class Cache:
 
         It lives until `clear` and does not count towards the limit.
         """
-        path = self.root / "folders" / name
+        path = self.root / _FOLDERS / name
         try:
             self._make_root()
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,12 +122,17 @@ class Cache:
         return path
 
     def stats(self) -> CacheStats:
-        """Return what the folder holds."""
-        files = [path for path in self.root.rglob("*") if path.is_file()]
-        return CacheStats(self.root, sum(path.suffix == _ENTRY for path in files), sum(_size(path) for path in files))
+        """Return what the cache holds; raises OSError where its folder cannot be read."""
+        try:
+            files = list(self._files(_ENTRY, _PART))
+        except FileNotFoundError:
+            return CacheStats(self.root, 0, 0)
+        in_folders = (path for path in (self.root / _FOLDERS).rglob("*") if path.is_file())
+        entries = sum(path.suffix == _ENTRY for path, _ in files)
+        return CacheStats(self.root, entries, sum(status.st_size for _, status in files) + sum(map(_size, in_folders)))
 
     def clear(self) -> CacheStats:
-        """Remove everything the cache has put into its folder, and return what that was.
+        """Remove everything that the cache has put into its folder, and nothing else; return what that was.
 
         Raises OSError where the folder is not ours to change.
         """
@@ -135,7 +141,7 @@ class Cache:
             self._check_root()
             for path, _ in self._files(_ENTRY, _PART):
                 path.unlink(missing_ok=True)
-            shutil.rmtree(self.root / "folders")
+            shutil.rmtree(self.root / _FOLDERS)
         return stats
 
     def _path(self, key: str) -> Path:

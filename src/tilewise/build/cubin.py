@@ -23,10 +23,13 @@ _RESERVED_SHARED_BYTES = 1024
 """What the system takes at the start of shared memory: part of `.nv.shared.<kernel>` from compute capability 9.0 on."""
 
 
+class _Malformed(Exception):
+    """What keeps the bytes from being a cubin."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Section:
     name: str
-    kind: int
     offset: int
     size: int
 
@@ -34,23 +37,18 @@ class _Section:
 def read_resources(cubin: bytes) -> tuple[KernelResources, ...]:
     """Return what each kernel of a cubin takes, by name.
 
-    `local_bytes` includes the frames of the functions that a kernel calls, where ptxas could add them up (no recursion). Raises
-    TilewiseError when the bytes are no cubin.
+    A kernel is what has a bank of constants for its parameters. `local_bytes` includes the frames of the functions that it calls,
+    where ptxas could add them up (no recursion). Raises TilewiseError when the bytes are no cubin.
     """
     try:
         sections = {section.name: section for section in _sections(cubin)}
-        attributes = _attributes(cubin, sections)
-    except (struct.error, KeyError) as error:
-        raise TilewiseError(
-            f"These {len(cubin)} bytes are no whole cubin ({error}): give one that NVRTC or ptxas made."
-        ) from None
+        kernels = sorted(name.removeprefix(".nv.constant0.") for name in sections if name.startswith(".nv.constant0."))
+        attributes = _attributes(cubin, sections) if kernels else {}
+    except (struct.error, _Malformed) as error:
+        reason = error if isinstance(error, _Malformed) else "cut short"
+        raise TilewiseError(f"These {len(cubin)} bytes are no cubin ({reason}): give one that NVRTC or ptxas made.") from None
     reserved = _RESERVED_SHARED_BYTES if _compute_capability(cubin) >= 90 else 0
-    kernels = sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
-    return tuple(
-        _resources(kernel, attributes, sections.get(f".nv.shared.{kernel}"), reserved)
-        for kernel in kernels
-        if f".nv.constant0.{kernel}" in sections  # a function that is no kernel has no parameters there
-    )
+    return tuple(_resources(kernel, attributes, sections.get(f".nv.shared.{kernel}"), reserved) for kernel in kernels)
 
 
 def _resources(kernel: str, attributes: dict[tuple[int, str], int], shared: _Section | None, reserved: int) -> KernelResources:
@@ -72,13 +70,13 @@ def _sections(cubin: bytes) -> Iterator[_Section]:
     magic, elf_class = struct.unpack_from("<4sB", cubin)
     (machine,) = struct.unpack_from("<H", cubin, 18)
     if (magic, elf_class, machine) != (b"\x7fELF", _CLASS_64, _MACHINE_CUDA):
-        raise KeyError("no 64-bit ELF file for CUDA")
+        raise _Malformed("no 64-bit ELF file for CUDA")
     (table,) = struct.unpack_from("<Q", cubin, 40)
     entry_bytes, count, names_index = struct.unpack_from("<HHH", cubin, 58)
     names = _string_table(cubin, table + names_index * entry_bytes)
     for index in range(count):
-        name, kind, _, _, offset, size = struct.unpack_from("<IIQQQQ", cubin, table + index * entry_bytes)
-        yield _Section(_string(names, name), kind, offset, size)
+        name, _, _, _, offset, size = struct.unpack_from("<IIQQQQ", cubin, table + index * entry_bytes)
+        yield _Section(_string(names, name), offset, size)
 
 
 def _string_table(cubin: bytes, header: int) -> bytes:
@@ -87,12 +85,15 @@ def _string_table(cubin: bytes, header: int) -> bytes:
 
 
 def _string(table: bytes, start: int) -> str:
-    return table[start:].split(b"\0", 1)[0].decode(errors="replace")
+    end = table.find(b"\0", start)
+    return table[start : None if end < 0 else end].decode(errors="replace")
 
 
 def _attributes(cubin: bytes, sections: dict[str, _Section]) -> dict[tuple[int, str], int]:
     """Return the values of `.nv.info` that belong to a function, by attribute and the function's name."""
-    info, symbols, names = (sections[name] for name in (".nv.info", ".symtab", ".strtab"))
+    if absent := {".nv.info", ".symtab", ".strtab"}.difference(sections):
+        raise _Malformed(f"no section {min(absent)}")
+    info, symbols, names = sections[".nv.info"], sections[".symtab"], sections[".strtab"]
     strings = cubin[names.offset : names.offset + names.size]
     values = {}
     at, end = info.offset, info.offset + info.size

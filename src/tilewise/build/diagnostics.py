@@ -11,7 +11,7 @@ from tilewise.core.source import KernelSource
 SHOWN = 8
 """Errors that a message quotes; the log has them all."""
 
-_AT_LINE = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<text>.*)")
+_AT_LINE = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?:\w+ )?error(?: #[\w-]+)?: (?P<text>.*)")
 _COMMAND_LINE = re.compile(r"Command-line error(?: #[\w-]+)?: (?P<text>.*)")
 _PTXAS_AT_LINE = re.compile(r"ptxas .*, line (?P<line>\d+); (?:error|fatal)\s*: (?P<text>.*)")
 _PTXAS = re.compile(r"ptxas (?:error|fatal)\s*: (?P<text>.*)")

@@ -15,12 +15,16 @@ from pathlib import Path
 
 from tilewise.core.source import KernelSource
 
-_GAP = r"(?:\s|/\*.*?\*/)*"
 _NAMED = re.compile(
-    rf"(?:(?:^|\*/){_GAP}(?:\#|%:){_GAP}(?:include|include_next|import|embed)\b|__has_(?:include|include_next|embed){_GAP}\()"
-    rf'{_GAP}(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>|)',
-    re.MULTILINE | re.DOTALL,
+    r"(?:(?:^|\*/)[^\S\n]*(?:\#|%:)[^\S\n]*(?:include|include_next|import|embed)\b|__has_(?:include|include_next|embed)[^\S\n]*\()"
+    r'[^\S\n]*(?:"(?P<quoted>[^"\n]+)"|<(?P<angled>[^>\n]+)>|)',
+    re.MULTILINE,
 )
+"""An #include or the like; neither group matches where a macro or a comment stands in place of the name."""
+
+_COMMENTED = re.compile(r"(?:\#|%:)[^\S\n]*/\*")
+"""A directive whose word may stand behind a comment."""
+
 _CONTINUED = re.compile(r"\\[ \t]*\r?\n")
 
 
@@ -29,7 +33,7 @@ class Includes:
     """What a source includes, and so on down.
 
     `files` are paths with the SHA-256 of their contents; `missing` are names found in no folder and no in-memory header (CUDA's
-    own, or a mistake); `computed` says that a name is made by a macro, so the list may lack files.
+    own, or a mistake); `computed` says that a name is made by a macro or hidden behind a comment, so that files may be lacking.
     """
 
     files: tuple[tuple[str, str], ...]
@@ -73,9 +77,9 @@ def scan_includes(source: KernelSource) -> Includes:
 
 def _read_names(text: str) -> tuple[set[str], bool]:
     """Return the names that a text includes or asks for, and whether it also includes what a macro names."""
-    matches = list(_NAMED.finditer(_CONTINUED.sub("", text)))
-    names = {match["quoted"] or match["angled"] for match in matches}
-    return names - {None}, None in names
+    text = _CONTINUED.sub("", text)
+    names = {match["quoted"] or match["angled"] for match in _NAMED.finditer(text)}
+    return names - {None}, None in names or _COMMENTED.search(text) is not None
 
 
 def _real_place(path: Path) -> Path | None:

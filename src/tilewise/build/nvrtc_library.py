@@ -24,7 +24,7 @@ _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"]*)(")', re.MULTILINE)
 _DEBUG = frozenset({"-G", "--device-debug"})
 
 _OPTIONS_NAMING_FILES = re.compile(
-    r"-I|--?include|--pre-include|--use-bundled-headers|--?pch|--use-pch|-use-pch|--create-pch|-create-pch|--options-file|-optf"
+    r"-I|--?include|--pre-include|--use-bundled-headers|--?((use|create)-)?pch|--options-file|-optf"
 )
 """Options that make the result depend on files that the cache's key would not cover."""
 
@@ -52,9 +52,8 @@ def run_nvrtc(source: KernelSource, arch: str, options: tuple[str, ...], include
         (code,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
         log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace").rstrip("\0\n ")
         if code == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
-            raise TilewiseError(
-                f"{compiler_version()} refuses an option: {log.removeprefix('nvrtc: error: ')}.", where=source.name
-            )
+            reason, given = log.removeprefix("nvrtc: error: "), b" ".join(arguments).decode()
+            raise TilewiseError(f"{compiler_version()} refuses an option: {reason}. The options were {given}.", where=source.name)
         if code not in (nvrtc.nvrtcResult.NVRTC_SUCCESS, nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION):
             raise TilewiseError(f"{compiler_version()} failed with {code.name}. {log}", where=source.name)
         ptx = _name_files(source, _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode().rstrip("\0"))

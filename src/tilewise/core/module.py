@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Module:
     name: str
     arch: str
     """As given to the compiler: "sm_90a"."""
-    ptx: str
-    cubin: bytes | None = None
+    ptx: str = field(repr=False)
+    cubin: bytes | None = field(default=None, repr=False)
     resources: tuple[KernelResources, ...] = ()
     compiler: str = ""
     """Such as "NVRTC 13.5"."""
