@@ -46,7 +46,7 @@ every_view = pytest.mark.parametrize("view", VIEWS)
 
 
 @every_view
-@pytest.mark.parametrize("sizes", [(37, 29, 23), (1, 1, 1), (1, 40, 7), (33, 1, 65), (64, 32, 1)])
+@pytest.mark.parametrize("sizes", [(37, 29, 23), (1, 1, 1), (1, 40, 7), (33, 1, 65), (64, 32, 1), (70, 67, 35), (33, 130, 64)])
 def test_operands_of_any_strides(view: str, sizes: tuple[int, int, int]) -> None:
     M, N, K = sizes
     a, b = VIEWS[view](M, K), VIEWS[view](K, N)
@@ -139,7 +139,7 @@ def test_nan_and_infinity_propagate() -> None:
 @settings(max_examples=25)
 @given(st.data())
 def test_product_of_slices_of_any_step(data: st.DataObject) -> None:
-    M, N, K = (data.draw(st.integers(0, 40), label=name) for name in "MNK")
+    M, N, K = (data.draw(st.integers(0, 80), label=name) for name in "MNK")
     steps = st.sampled_from([-3, -2, -1, 1, 2, 3])
 
     def draw_strided(rows: int, columns: int) -> Floats:
