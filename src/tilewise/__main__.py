@@ -1,6 +1,20 @@
-"""`python -m tilewise`: the command line."""
+"""The command's way in, as `tilewise` and as `python -m tilewise`."""
 
-from tilewise.cli.main import main
+import sys
+
+STOPPED = 130
+"""What a shell reports of a command that Ctrl-C ended: 128 + SIGINT."""
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it without a traceback even while it still loads."""
+    try:
+        from tilewise.cli.main import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)
+
 
 if __name__ == "__main__":
     main()

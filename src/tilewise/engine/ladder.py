@@ -33,6 +33,8 @@ TILED = "r03"
 """The rung whose tile `tile` sets."""
 TILES = (8, 16, 32)
 """Sides to choose from: a tile's element takes a thread, and a block has at most 1024."""
+DRAWN_AT_ONCE = 2**20
+"""Random values between two chances for Ctrl-C."""
 
 Stage = Literal["building", "emulating", "checking"]
 STAGES: tuple[Stage, ...] = ("building", "emulating", "checking")
@@ -138,11 +140,10 @@ def _climb(
     import numpy as np
 
     M, N, K = problem.M, problem.N, problem.K
-    words = 2 * (M * K + K * N) + M * N  # an operand is twice there while its order changes
-    require_memory(WORD_BYTES * words + KEPT_BYTES, f"a ladder at {M} x {N} x {K}")
+    require_memory(WORD_BYTES * (M * K + K * N + M * N) + KEPT_BYTES, f"a ladder at {M} x {N} x {K}")
     random = np.random.default_rng(seed)
-    a = _ordered(random.standard_normal((M, K), dtype=np.float32), problem.layout[0])
-    b = _ordered(random.standard_normal((K, N), dtype=np.float32), problem.layout[1])
+    a = _draw_normal(random, M, K, problem.layout[0])
+    b = _draw_normal(random, K, N, problem.layout[1])
     c = np.empty((M, N), np.float32)
     reference = Reference(a, b)
     rows: list[LadderRow] = []
@@ -160,11 +161,16 @@ def _climb(
     return rows
 
 
-def _ordered(values: NDArray[np.float32], order: str) -> NDArray[np.float32]:
-    """The matrix with its elements in that order in memory."""
+def _draw_normal(random: np.random.Generator, rows: int, columns: int, order: str) -> NDArray[np.float32]:
+    """A matrix of standard normal values, drawn row by row whatever its order; in panels, since a draw cannot be stopped."""
     import numpy as np
 
-    return values if order == "r" else np.asfortranarray(values)
+    values = np.empty((rows, columns), np.float32, order="C" if order == "r" else "F")
+    panel = -(-DRAWN_AT_ONCE // columns)
+    for first in range(0, rows, panel):
+        part = values[first : first + panel]
+        part[...] = random.standard_normal(part.shape, dtype=np.float32)
+    return values
 
 
 def _dense(values: NDArray[np.float32], order: str) -> Matrix:
