@@ -9,17 +9,17 @@ from tilewise.emu.lanes import Lanes, Value, bits_of
 
 
 @op("add.TYPE d, a, b", TYPE=INTEGERS)
-def add(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+def add(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.binary("add", a, b)
 
 
 @op("sub.TYPE d, a, b", TYPE=INTEGERS)
-def sub(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+def sub(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.binary("sub", a, b)
 
 
 @op("mul.lo.TYPE d, a, b", TYPE=INTEGERS)
-def mul_lo(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+def mul_lo(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.binary("mul", a, b)
 
 
@@ -36,7 +36,7 @@ def mul_hi(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
 
 
 @op("mad.lo.TYPE d, a, b, c", TYPE=INTEGERS)
-def mad_lo(lanes: Lanes, a: Value, b: Value, c: Value, **_: str) -> Value:
+def mad_lo(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
     return lanes.binary("add", lanes.binary("mul", a, b), c)
 
 
@@ -46,12 +46,12 @@ def mad_wide(lanes: Lanes, a: Value, b: Value, c: Value, *, type: str) -> Value:
 
 
 @op("neg.TYPE d, a", TYPE=SIGNED)
-def neg(lanes: Lanes, a: Value, **_: str) -> Value:
+def neg(lanes: Lanes, a: Value) -> Value:
     return lanes.binary("sub", lanes.constant(a.type, 0), a)
 
 
 @op("abs.TYPE d, a", TYPE=SIGNED)
-def absolute(lanes: Lanes, a: Value, **_: str) -> Value:
+def absolute(lanes: Lanes, a: Value) -> Value:
     return lanes.intrinsic("llvm.smax", a, neg(lanes, a))  # type: ignore[arg-type]
 
 
@@ -86,7 +86,7 @@ def not_(lanes: Lanes, a: Value, *, type: str) -> Value:
 
 
 @op("shl.TYPE d, a, b:u32", TYPE=BITS)
-def shl(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+def shl(lanes: Lanes, a: Value, b: Value) -> Value:
     return _shift(lanes, "shl", a, b)
 
 
@@ -98,24 +98,24 @@ def shr(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
 # -- floating point: IEEE round to nearest even, subnormals kept
 
 
-@op("add{.rn}.TYPE d, a, b", TYPE=FLOATS)
-def add_float(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+@op("add{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
+def add_float(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.operation("fadd", a, b)
 
 
-@op("sub{.rn}.TYPE d, a, b", TYPE=FLOATS)
-def sub_float(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+@op("sub{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
+def sub_float(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.operation("fsub", a, b)
 
 
-@op("mul{.rn}.TYPE d, a, b", TYPE=FLOATS)
-def mul_float(lanes: Lanes, a: Value, b: Value, **_: str) -> Value:
+@op("mul{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
+def mul_float(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.operation("fmul", a, b)
 
 
 @op("fma.rn.TYPE d, a, b, c", TYPE=FLOATS, counts_fma=True)
-def fma(lanes: Lanes, a: Value, b: Value, c: Value, **_: str) -> Value:
-    return lanes.intrinsic("llvm.fma", a, b, c)
+def fma(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
+    return lanes.fma(a, b, c)
 
 
 # -- comparison and selection
@@ -136,17 +136,17 @@ def setp(lanes: Lanes, a: Value, b: Value, *, cmp: str, type: str) -> Value:
 
 
 @op("setp.CMP.TYPE p:pred, a, b", CMP="eq ne", TYPE=BITS)
-def setp_bits(lanes: Lanes, a: Value, b: Value, *, cmp: str, type: str) -> Value:
+def setp_bits(lanes: Lanes, a: Value, b: Value, *, cmp: str) -> Value:
     return lanes.compare(f"icmp {cmp}", a, b)
 
 
 @op("setp.CMP.TYPE p:pred, a, b", CMP=FLOAT_COMPARISONS, TYPE=FLOATS)
-def setp_float(lanes: Lanes, a: Value, b: Value, *, cmp: str, type: str) -> Value:
+def setp_float(lanes: Lanes, a: Value, b: Value, *, cmp: str) -> Value:
     return lanes.compare(_FCMP[cmp], a, b)
 
 
 @op("selp.TYPE d, a, b, c:pred", TYPE=BITS + INTEGERS + FLOATS)
-def selp(lanes: Lanes, a: Value, b: Value, c: Value, **_: str) -> Value:
+def selp(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
     return lanes.select(c, a, b)
 
 

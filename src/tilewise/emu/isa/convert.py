@@ -9,7 +9,7 @@ NARROW = ("u8", "s8")
 
 
 @op("mov.TYPE d, a", TYPE=("pred", *BITS, *INTEGERS, *FLOATS))
-def mov(lanes: Lanes, a: Value, **_: str) -> Value:
+def mov(lanes: Lanes, a: Value) -> Value:
     return a
 
 
@@ -22,7 +22,7 @@ def cvt_integer(lanes: Lanes, a: Value, *, dtype: str, atype: str) -> Value:
     return a if to_bits == from_bits else lanes.truncate(f"i{to_bits}", a)
 
 
-@op("cvta{.to}.SPACE.TYPE d, a", SPACE="global", TYPE="u64")
-def cvta_global(lanes: Lanes, a: Value, **_: str) -> Value:
+@op("cvta{.to}.SPACE.TYPE d, a", SPACE="global", TYPE="u64", no_effect="space to")
+def cvta_global(lanes: Lanes, a: Value) -> Value:
     """Global addresses are generic addresses as they stand."""
     return a

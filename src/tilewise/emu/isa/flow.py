@@ -5,26 +5,26 @@ from __future__ import annotations
 from tilewise.emu.isa.spec import control
 
 
-@control("bra{.uni} target")
-def bra(**_: str) -> str:
+@control("bra{.uni} target", no_effect="uni")
+def bra() -> str:
     return "branch"
 
 
-@control("ret{.uni}")
-def ret(**_: str) -> str:
+@control("ret{.uni}", no_effect="uni")
+def ret() -> str:
     return "exit"
 
 
 @control("exit")
-def exit_(**_: str) -> str:
+def exit_() -> str:
     return "exit"
 
 
 @control("bar.sync a:u32")
-def bar_sync(**_: str) -> str:
+def bar_sync() -> str:
     return "barrier"
 
 
-@control("barrier.sync{.aligned} a:u32")
-def barrier_sync(**_: str) -> str:
+@control("barrier.sync{.aligned} a:u32", no_effect="aligned")
+def barrier_sync() -> str:
     return "barrier"

@@ -34,13 +34,20 @@ class Access:
         return self.count * self.element_bytes
 
 
-@access("ld{.weak}.SPACE{.COP}{.VEC}.TYPE d, [a]", SPACE="global shared", COP=CACHE_HINTS, VEC=VECTORS, TYPE=ELEMENTS)
-def load(*, space: str, vec: str, type: str, **_: str) -> Access:
+@access(
+    "ld{.weak}.SPACE{.COP}{.VEC}.TYPE d, [a]",
+    SPACE="global shared",
+    COP=CACHE_HINTS,
+    VEC=VECTORS,
+    TYPE=ELEMENTS,
+    no_effect="weak cop",
+)
+def load(*, space: str, vec: str, type: str) -> Access:
     return Access("load", space, type, _elements(vec))
 
 
-@access("ld.global{.COP}.nc{.VEC}.TYPE d, [a]", COP=CACHE_HINTS, VEC=VECTORS, TYPE=ELEMENTS)
-def load_read_only(*, vec: str, type: str, **_: str) -> Access:
+@access("ld.global{.COP}.nc{.VEC}.TYPE d, [a]", COP=CACHE_HINTS, VEC=VECTORS, TYPE=ELEMENTS, no_effect="cop")
+def load_read_only(*, vec: str, type: str) -> Access:
     return Access("load", "global", type, _elements(vec))
 
 
@@ -49,8 +56,15 @@ def load_parameter(*, vec: str, type: str) -> Access:
     return Access("load", "param", type, _elements(vec))
 
 
-@access("st{.weak}.SPACE{.COP}{.VEC}.TYPE [a], b", SPACE="global shared", COP=CACHE_HINTS, VEC=VECTORS, TYPE=ELEMENTS)
-def store(*, space: str, vec: str, type: str, **_: str) -> Access:
+@access(
+    "st{.weak}.SPACE{.COP}{.VEC}.TYPE [a], b",
+    SPACE="global shared",
+    COP=CACHE_HINTS,
+    VEC=VECTORS,
+    TYPE=ELEMENTS,
+    no_effect="weak cop",
+)
+def store(*, space: str, vec: str, type: str) -> Access:
     return Access("store", space, type, _elements(vec))
 
 

@@ -1,13 +1,15 @@
 """The mini-language of the opcode table: an instruction's form is the manual's syntax line and an emitter of a few lines.
 
-A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (a keyword argument of
-decorator, passed to the emitter in lower case), `{.CAPITALS}` may be absent (passed as ""), `.word` stands for itself and
-`{.word}` is a flag (passed as its text or ""). An operand is `name` (of the type that TYPE chose) or `name:type` with a type,
-the name of a modifier, or `wide(TYPE)`, which is twice as wide; `d` and `p` are results. `[a]` is an address. Nothing is ignored
-in silence: a modifier without effect is listed in its form.
+A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (given as a keyword argument
+of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name` or `name:type`,
+with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that TYPE chose, or the
+opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` is a result that may be a pair. `[a]` is an address.
 
-Kinds of form: `op` (values in, values out; the framework masks and commits), `access` (only describes an access) and `control`
-(ends a basic block). Lookup is total: one form, or an UnsupportedInstruction.
+The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent. Nothing
+is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the entry is refused.
+
+Four kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access` (only
+describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 SIGNED = ("s16", "s32", "s64")
@@ -27,10 +29,14 @@ FLOATS = ("f32", "f64")
 LLVM_TYPES = {
     "pred": "i1",
     **{f"{letter}{bits}": f"i{bits}" for letter in "bus" for bits in (8, 16, 32, 64)},
+    "f16": "i16",
+    "bf16": "i16",
+    "f16x2": "i32",
+    "bf16x2": "i32",
     "f32": "float",
     "f64": "double",
 }
-"""The LLVM type that holds each PTX type."""
+"""The LLVM type that holds each PTX type. Half types are held as their bits: LLVM's own have holes on processors without them."""
 
 BYTES = {"pred": 1, **{f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}}
 """Bytes in memory, by PTX type."""
@@ -44,13 +50,19 @@ class OperandSpec:
 
     name: str
     type: str
-    """A PTX type, the name of a modifier, or wide(modifier)."""
+    """A PTX type, the name of a modifier, or wide(either)."""
     is_address: bool = False
+
+    @property
+    def is_result(self) -> bool:
+        """Whether the instruction writes it."""
+        return self.name in ("d", "p", "p|q")
 
     def resolve(self, modifiers: dict[str, str]) -> str:
         """The PTX type for one spelling of the opcode."""
         if self.type.startswith("wide("):
-            narrow = modifiers[self.type[5:-1].lower()]
+            narrow = self.type[5:-1]
+            narrow = modifiers[narrow.lower()] if narrow.isupper() else narrow
             return narrow[0] + str(2 * int(narrow[1:]))
         return modifiers.get(self.type.lower(), self.type) if self.type.isupper() else self.type
 
@@ -67,8 +79,16 @@ class Form:
     choices: dict[str, Choices] = field(repr=False)
     optional: frozenset[str]
     operands: tuple[OperandSpec, ...]
-    emit: Callable[..., object] = field(repr=False)
+    emitter: Callable[..., object] = field(repr=False)
+    keywords: tuple[str, ...]
+    """The modifiers that the emitter takes."""
     counts_fma: bool = False
+    carry: str = ""
+    """What it does to the carry flag: "in" (the emitter's last value), "out" (its last result), "in out" or nothing."""
+
+    def emit(self, *arguments: object, **modifiers: str) -> object:
+        """Call the emitter with values and with those of the modifiers that it takes."""
+        return self.emitter(*arguments, **{name: modifiers[name] for name in self.keywords})
 
     def match(self, opcode: str) -> dict[str, str] | None:
         """The modifiers of `opcode` if this form spells it: flags as "" or their text."""
@@ -92,43 +112,52 @@ FORMS: dict[str, list[Form]] = {}
 _TOKEN = re.compile(r"\{\.[\w:]+\}|\.?[\w:]+")
 
 
-def op(
-    syntax: str, *, counts_fma: bool = False, **choices: str | Choices
-) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Register a form: values in, values out."""
-    return _register(syntax, "op", choices, counts_fma)
+Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 
-def access(syntax: str, **choices: str | Choices) -> Callable[[Callable[..., object]], Callable[..., object]]:
+def op(syntax: str, *, no_effect: str = "", counts_fma: bool = False, carry: str = "", **choices: str | Choices) -> Decorator:
+    """Register a form: values in, values out (a tuple for a pair, and where the carry flag is one of them)."""
+    return _register(syntax, "op", choices, no_effect, counts_fma, carry)
+
+
+def access(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Decorator:
     """Register a memory access: the emitter only describes it."""
-    return _register(syntax, "access", choices)
+    return _register(syntax, "access", choices, no_effect)
 
 
-def control(syntax: str, **choices: str | Choices) -> Callable[[Callable[..., object]], Callable[..., object]]:
+def control(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Decorator:
     """Register an instruction that ends a basic block."""
-    return _register(syntax, "control", choices)
+    return _register(syntax, "control", choices, no_effect)
 
 
 def _register(
-    syntax: str, kind: str, choices: dict[str, str | Choices], counts_fma: bool = False
-) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    listed = {name: tuple(value.split()) if isinstance(value, str) else value for name, value in choices.items()}
-
-    def register(emit: Callable[..., object]) -> Callable[..., object]:
-        form = _parse_form(syntax, kind, listed, emit, counts_fma)
+    syntax: str, kind: str, choices: dict[str, str | Choices], no_effect: str, counts_fma: bool = False, carry: str = ""
+) -> Decorator:
+    def register(emitter: Callable[..., object]) -> Callable[..., object]:
+        form = parse_form(syntax, kind, choices, emitter, counts_fma, carry)
+        _refuse_ignored(form, no_effect.split())
         FORMS.setdefault(syntax.split(" ")[0].split(".")[0].split("{")[0], []).append(form)
-        return emit
+        return emitter
 
     return register
 
 
-def _parse_form(syntax: str, kind: str, choices: dict[str, Choices], emit: Callable[..., object], counts_fma: bool) -> Form:
+def parse_form(
+    syntax: str,
+    kind: str,
+    choices: Mapping[str, str | Choices],
+    emitter: Callable[..., object],
+    counts_fma: bool = False,
+    carry: str = "",
+) -> Form:
+    """Return the form of a syntax line, without registering it."""
+    listed = {name: tuple(value.split()) if isinstance(value, str) else value for name, value in choices.items()}
     head, _, tail = syntax.partition(" ")
     pattern, flags, optional = "", [], set()
     for token in _TOKEN.findall(head):
         name = token.strip("{.}")
         if name.isupper():
-            group = f"(?:\\.(?P<{name.lower()}>{'|'.join(map(re.escape, choices[name]))}))"
+            group = f"(?:\\.(?P<{name.lower()}>{'|'.join(map(re.escape, listed[name]))}))"
             pattern += group + ("?" if token.startswith("{") else "")
             if token.startswith("{"):
                 optional.add(name)
@@ -137,13 +166,38 @@ def _parse_form(syntax: str, kind: str, choices: dict[str, Choices], emit: Calla
             pattern += f"(?P<{name.replace('::', '_')}>{re.escape('.' + name)})?"
         else:
             pattern += re.escape(token)
-    operands = tuple(_parse_operand(text.strip()) for text in tail.split(",") if text.strip())
-    return Form(syntax, kind, re.compile(pattern), tuple(flags), choices, frozenset(optional), operands, emit, counts_fma)
+    default = "TYPE" if "TYPE" in listed else head.rpartition(".")[2]
+    operands = tuple(_parse_operand(text.strip(), default) for text in tail.split(",") if text.strip())
+    code = emitter.__code__
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return Form(
+        syntax,
+        kind,
+        re.compile(pattern),
+        tuple(flags),
+        listed,
+        frozenset(optional),
+        operands,
+        emitter,
+        keywords,
+        counts_fma,
+        carry,
+    )
 
 
-def _parse_operand(text: str) -> OperandSpec:
+def _parse_operand(text: str, default: str) -> OperandSpec:
     name, _, type_ = text.strip("[]").partition(":")
-    return OperandSpec(name, type_ or "TYPE", text.startswith("["))
+    return OperandSpec(name, type_ or default, text.startswith("["))
+
+
+def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
+    """Refuse an entry with a modifier that changes nothing and does not say so."""
+    typing = {part.lower() for operand in form.operands for part in re.findall(r"\w+", operand.type)}
+    modifiers = {name.lower() for name in form.choices} | {flag.replace("::", "_") for flag in form.flags}
+    if ignored := modifiers - typing - set(form.keywords) - set(no_effect):
+        raise TypeError(f"{form.syntax}: {', '.join(sorted(ignored))} changes nothing and is not listed in no_effect")
+    if unknown := set(form.keywords) - modifiers:
+        raise TypeError(f"{form.syntax}: the emitter wants {', '.join(sorted(unknown))}, no modifier of this form")
 
 
 @functools.cache

@@ -5,6 +5,7 @@ The same code runs dry (shapes only, for the analysis) and for good, fast (all 3
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,7 +17,7 @@ from tilewise.emu.lower.frame import Frame, register_type
 from tilewise.emu.lower.program import Program, Step
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
-from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Symbol
+from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
 
 LARGE_GRID = 2**31 - 1
 SMALL_GRID = 2**16 - 1
@@ -103,8 +104,12 @@ class Body:
                 return None if value is None else lanes.operation("xor", value, lanes.constant("i1", 1))
             case Integer(number) if not is_float(llvm):
                 return lanes.constant(llvm, number)
+            case Float(bits, width) if is_float(llvm):
+                return lanes.float_constant(llvm, _convert_literal(bits, width, bits_of(llvm)))
             case Float(bits, width):
-                return lanes.float_constant(llvm, bits) if is_float(llvm) else lanes.constant(f"i{width}", bits)
+                return lanes.constant(f"i{width}", bits)
+            case Vector(elements):
+                return self._pack(elements, llvm)
             case Symbol(name, offset) if name in self.program.shared:
                 return lanes.constant(llvm, self.program.shared[name] + offset)
         raise TilewiseError(f"the emulator takes no operand such as {operand}")
@@ -157,6 +162,42 @@ class Body:
         self._environment[name] = value
         self._dirty[name] = None
 
+    def assign(self, operand: Operand, value: Value | None, type_: str) -> None:
+        """Set a destination of PTX type `type_`: a register, a vector of registers (lowest bits first) or nobody's."""
+        match operand:
+            case Register(name):
+                self.write(name, value, signed=type_[0] == "s")
+            case Vector(elements):
+                self._unpack(elements, value)
+            case Sink():
+                pass
+            case _:
+                raise TilewiseError(f"the emulator takes no destination such as {operand}")
+
+    def _unpack(self, elements: tuple[Operand, ...], value: Value | None) -> None:
+        lanes = self.lanes
+        for index, element in enumerate(elements):
+            part = None
+            if value is not None:
+                bits = bits_of(value.type)
+                width = bits // len(elements)
+                whole = lanes.bitcast(f"i{bits}", value)
+                part = lanes.truncate(f"i{width}", lanes.binary("lshr", whole, lanes.constant(whole.type, index * width)))
+            self.assign(element, part, "b")
+
+    def _pack(self, elements: tuple[Operand, ...], llvm: str) -> Value | None:
+        """A vector operand as one value, its first element lowest."""
+        lanes, bits = self.lanes, bits_of(llvm)
+        width = bits // len(elements)
+        whole = lanes.constant(f"i{bits}", 0)
+        for index, element in enumerate(elements):
+            part = self.value(element, f"b{width}")
+            if part is None:
+                return None
+            shifted = lanes.binary("shl", lanes.extend("zext", whole.type, part), lanes.constant(whole.type, index * width))
+            whole = lanes.binary("or", whole, shifted)
+        return lanes.bitcast(llvm, whole)
+
     def _fit(self, value: Value, type_: str, signed: bool) -> Value:
         if bits_of(value.type) < bits_of(type_) and not is_float(value.type):
             return self._view(self.lanes.extend("sext" if signed else "zext", f"i{bits_of(type_)}", value), type_)
@@ -208,10 +249,10 @@ class Body:
         known = [source for source in sources if source is not None]
         result = None
         if len(known) == len(sources):
-            result = cast(Value, step.form.emit(self.lanes, *known, **step.modifiers))
-        for operand, type_ in step.results:
-            assert isinstance(operand, Register)
-            self.write(operand.name, result, signed=type_[0] == "s")
+            result = cast("Value | tuple[Value, ...]", step.form.emit(self.lanes, *known, **step.modifiers))
+        values = result if isinstance(result, tuple) else (result,) * len(step.results)
+        for (operand, type_), value in zip(step.results, values, strict=False):  # of a pair, one may be wanted
+            self.assign(operand, value, type_)
         if step.form.counts_fma and not self.lanes.dry and not self.careful:
             fma = self.kernel.tally.fma
             fma[self.position] = fma.get(self.position, 0) + 1
@@ -269,3 +310,12 @@ class Body:
         table = lanes.define(f"getelementptr i32, ptr {self.context_field('thread_ids')}, i32 {first.scalar}")
         plane = self.address(table, 4 * axis * LANES * self.program.warps)
         return lanes.full("i32", lanes.define(f"load {vector_type('i32')}, ptr {plane}, align 4"))
+
+
+def _convert_literal(bits: int, width: int, wanted: int) -> int:
+    """The bits of a float literal at the operand's width."""
+    if width == wanted:
+        return bits
+    types = {32: ctypes.c_float, 64: ctypes.c_double}
+    number = types[wanted](types[width].from_buffer_copy(bits.to_bytes(width // 8, "little")).value)
+    return int.from_bytes(bytes(number), "little")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilewise.emu.abi import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import bits_of
-from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.program import CARRY, Program
 from tilewise.emu.patterns import LANES, Shape
 
 VECTOR_ALIGN = 64
@@ -55,4 +55,4 @@ def lay_out(program: Program, shapes: dict[str, Shape]) -> Frame:
 
 def register_type(program: Program, name: str) -> str:
     """The LLVM type of a register."""
-    return LLVM_TYPES[program.function.registers[name]]
+    return "i1" if name == CARRY else LLVM_TYPES[program.function.registers[name]]

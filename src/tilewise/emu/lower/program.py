@@ -15,6 +15,8 @@ from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.liveness import live_in
 
 DYNAMIC_SHARED_ALIGN = 16
+CARRY = "carry flag"
+"""The hidden register of add.cc and its like; PTX has no name with a blank in it."""
 
 
 @dataclass(slots=True)
@@ -157,13 +159,14 @@ def _match(instruction: Instruction) -> Step:
     if found is None or len(found[0].operands) != len(instruction.operands):
         return Step(instruction, None)
     form, modifiers = found
-    typed = [
-        (operand, spec.resolve(modifiers), spec.name in ("d", "p"))
-        for operand, spec in zip(instruction.operands, form.operands, strict=True)
-    ]
     step = Step(instruction, form, modifiers)
-    step.results = [(operand, type_) for operand, type_, is_result in typed if is_result]
-    step.sources = [(operand, type_) for operand, type_, is_result in typed if not is_result]
+    for operand, spec in zip(instruction.operands, form.operands, strict=True):
+        parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+        (step.results if spec.is_result else step.sources).extend((part, spec.resolve(modifiers)) for part in parts)
+    if "in" in form.carry:
+        step.sources.append((Register(CARRY), "pred"))
+    if "out" in form.carry:
+        step.results.append((Register(CARRY), "pred"))
     if form.kind == "access":
         step.access = cast(Access, form.emit(**modifiers))
     elif form.kind == "control":
