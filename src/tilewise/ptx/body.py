@@ -15,21 +15,21 @@ from tilewise.ptx.scope import DEPTH_LIMIT, REGISTER_LIMIT, Scope, register_name
 
 _STATEMENT = re.compile(
     r"""\s*+(?:
-    (?P<instruction>(?:@(!?)\s*+(%?[\w$]++)\s*+)?([a-z][\w.]*+(?:::[\w.]++)*+)([^;:]*+);)
-    | (?P<loc>\.loc\s++(?P<file>\d{1,9})\s++(?P<line>\d{1,9})(?:\s++(?P<column>\d{1,9}))?+
-        (?:\s*+,\s*+function_name\s++(?P<function>[\w$.]++)(?:\s*+\+\s*+(?P<offset>\d{1,9}))?+)?+
-        (?:\s*+,\s*+inlined_at\s++(?P<at_file>\d{1,9})\s++(?P<at_line>\d{1,9})\s++(?P<at_column>\d{1,9}))?+)
+    (?P<instruction>(?:@(!?)\s*+(%?[\w$]++)\s*+)?([a-z][\w.]*+(?:::[\w.]++)*)([^;:]*+);)
+    | (?P<loc>\.loc\s++(?P<file>\d{1,9})\s++(?P<line>\d{1,9})(?:\s++(?P<column>\d{1,9}))?
+        (?:\s*+,\s*+function_name\s++(?P<function>[\w$.]++)(?:\s*+\+\s*+(?P<offset>\d{1,9}))?)?
+        (?:\s*+,\s*+inlined_at\s++(?P<at_file>\d{1,9})\s++(?P<at_line>\d{1,9})\s++(?P<at_column>\d{1,9}))?)
     | (?P<table>(?P<table_name>[A-Za-z_$%][\w$]*+)\s*+:\s*+
         \.(?P<table_kind>branchtargets|callprototype|calltargets)\b(?P<table_text>[^;]*+);)
     | (?P<label>(?P<label_name>[A-Za-z_$%][\w$]*+)\s*+:(?!:))
     | (?P<scope>[{}])
     | (?P<pragma>\.pragma\s++"[^"\n]*+"\s*+;)
-    | (?P<reg>\.reg\s++(?:\.(?P<reg_vector>v[24])\s*+)?+\.(?P<reg_type>\w++)(?P<reg_names>[^;]*+);)
+    | (?P<reg>\.reg\s++(?:\.(?P<reg_vector>v[24])\s*+)?\.(?P<reg_type>\w++)(?P<reg_names>[^;]*+);)
     | (?P<variable>\.[^;]*+;)
     )""",
     re.VERBOSE | re.ASCII,
 )
-_PROTOTYPE = re.compile(r"\s*+(?:\(([^()]*+)\))?+\s*+[\w$]++\s*+\(([^()]*+)\)(?:\s*+\.\w++(?:\s++\d++)?+)*+\s*+\Z", re.ASCII)
+_PROTOTYPE = re.compile(r"\s*+(?:\(([^()]*+)\))?\s*+[\w$]++\s*+\(([^()]*+)\)(?:\s*+\.\w++(?:\s++\d++)?)*\s*+\Z", re.ASCII)
 
 
 @dataclass(slots=True)

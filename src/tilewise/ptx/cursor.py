@@ -6,7 +6,7 @@ import re
 
 from tilewise.core.errors import TilewiseError
 
-_COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?', re.DOTALL)
+_COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*"?|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*(?:\*/)?', re.DOTALL)
 _SPACE = re.compile(r"\s*+")
 
 

@@ -29,8 +29,8 @@ LINKAGE = ("extern", "visible", "weak", "common")
 SIZE_LIMIT = 1 << 40
 """Bytes of one variable: more than any GPU's memory."""
 
-_QUALIFIER = re.compile(r"\s*+\.([A-Za-z]\w*+)(?:\s*+\(([^()]*+)\)|\s++(\d{1,9})(?!\w))?+", re.ASCII)
-_NAME_AND_SHAPE = re.compile(r"\s*+([A-Za-z_$%][\w$]*+|_)\s*+((?:\[\s*+\w*+\s*+\]\s*+)*+)(?:=(.*))?\Z", re.ASCII | re.DOTALL)
+_QUALIFIER = re.compile(r"\s*+\.([A-Za-z]\w*+)(?:\s*+\(([^()]*+)\)|\s++(\d{1,9})(?!\w))?", re.ASCII)
+_NAME_AND_SHAPE = re.compile(r"\s*+([A-Za-z_$%][\w$]*+|_)\s*+((?:\[\s*+\w*+\s*+\]\s*+)*)(?:=(.*))?\Z", re.ASCII | re.DOTALL)
 _GENERIC = re.compile(r"generic\s*+\(\s*+([^()]*+)\)(.*)\Z", re.DOTALL)
 _MASKED = re.compile(r"0[xX]([fF]{2}0{0,14})U?\s*+\((.*)\)\s*\Z", re.DOTALL)
 _SYMBOL = re.compile(r"([A-Za-z_$%][\w$]*+)\s*+([+-].*)?\Z", re.ASCII | re.DOTALL)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewise.ptx.ast import Position
 
-_FILE = re.compile(r'^[ \t]*\.file\s++(\d{1,9})\s++"((?:[^"\\\n]|\\.)*+)"', re.MULTILINE)
+_FILE = re.compile(r'^[ \t]*\.file\s++(\d{1,9})\s++"((?:[^"\\\n]++|\\.)*)"', re.MULTILINE)
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
 _SECTION = re.compile(r"\.section\s++([\w.$]++)\s*+\{([^{}]*+)\}", re.ASCII)
 _STRING_LINE = re.compile(r"([A-Za-z_$][\w$]*+)\s*+:|\.b8\s++([\d,\s]++)", re.ASCII)

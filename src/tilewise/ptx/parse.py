@@ -13,18 +13,18 @@ from tilewise.ptx.lines import LineTable, read_line_table
 from tilewise.ptx.scope import REGISTER_LIMIT, Scope
 
 _VERSION = re.compile(r"\.version\s++(\d{1,4})\.(\d{1,4})", re.ASCII)
-_TARGET = re.compile(r"\.target\s++(\w++)(?:\s*+,\s*+\w++)*+", re.ASCII)
+_TARGET = re.compile(r"\.target\s++(\w++)(?:\s*+,\s*+\w++)*", re.ASCII)
 _ADDRESS_SIZE = re.compile(r"\.address_size\s++(\d{1,4})", re.ASCII)
-_FILE = re.compile(r'\.file\s++\d{1,9}\s++"(?:[^"\\\n]|\\.)*+"(?:\s*+,\s*+\d{1,20}){0,2}+', re.ASCII)
+_FILE = re.compile(r'\.file\s++\d{1,9}\s++"(?:[^"\\\n]++|\\.)*"(?:\s*+,\s*+\d{1,20}){0,2}', re.ASCII)
 _SECTION = re.compile(r"\.section\s++[\w.$]++\s*+\{[^{}]*+\}", re.ASCII)
 _PRAGMA = re.compile(r'\.pragma\s++"[^"\n]*+"\s*+;')
 _WORD = re.compile(r"\.([A-Za-z]\w*+)", re.ASCII)
 _HEADING = re.compile(
-    r"(?:\.(?:extern|visible|weak|common)\s++)*+\.(entry|func)\b(?:\s*+\.attribute\s*+\((?:[^()]|\([^()]*+\))*+\))?+", re.ASCII
+    r"(?:\.(?:extern|visible|weak|common)\s++)*\.(entry|func)\b(?:\s*+\.attribute\s*+\((?:[^()]++|\([^()]*+\))*\))?", re.ASCII
 )
 _PARENTHESES = re.compile(r"\(([^()]*+)\)")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*+", re.ASCII)
-_DIRECTIVE = re.compile(r"\.([a-z]\w*+)((?:\s*+,?+\s*+\d{1,9}\b){0,3}+)", re.ASCII)
+_DIRECTIVE = re.compile(r"\.([a-z]\w*+)((?:\s*+,?+\s*+\d{1,9}\b){0,3})", re.ASCII)
 _BRACE_OR_END = re.compile(r"[{;]")
 _DECLARATION = re.compile(r"\.[^;]*+;")
 

@@ -35,7 +35,7 @@ REGISTER_LIMIT = 1 << 18
 DEPTH_LIMIT = 64
 """Scopes within scopes: inline assembly nests two or three deep."""
 
-_RANGE = re.compile(r"\s*+(%?[\w$]++)(?:<\s*+(\d{1,9})\s*+>)?+\s*+\Z", re.ASCII)
+_RANGE = re.compile(r"\s*+(%?[\w$]++)(?:<\s*+(\d{1,9})\s*+>)?\s*+\Z", re.ASCII)
 
 
 class Scope:
