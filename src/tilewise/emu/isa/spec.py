@@ -1,15 +1,17 @@
 """The mini-language of the opcode table: an instruction's form is the manual's syntax line and an emitter of a few lines.
 
-A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (given as a keyword argument
-of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name` or `name:type`,
-with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that TYPE chose, or the
-opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` is a result that may be a pair. `[a]` is an address.
+A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (given as a keyword
+argument of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name`
+or `name:type`, with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that
+TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` is a result that may be a pair.
+`[a]` is an address.
 
-The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent. Nothing
-is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the entry is refused.
+The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent.
+Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
+entry is refused.
 
-Four kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access` (only
-describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction.
+Four kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access`
+(only describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction.
 """
 
 from __future__ import annotations
