@@ -21,12 +21,14 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import tilewise
+
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Workarounds that some machines set, and that slow NumPy down."""
 REPETITIONS = 5
 NUMPY = "numpy"
-PACKAGES = ("tilewise", "numpy", "llvmlite", "cuda-bindings", "nvidia-cuda-nvrtc")
+PACKAGES = ("numpy", "llvmlite", "cuda-bindings", "nvidia-cuda-nvrtc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Result:
     cpu: str
     blas: str
     versions: dict[str, str]
+    load: float
+    """Average over the minute before the start of processes that wanted a CPU: more than a little, and the figures mean less."""
     size: int
     gflops: dict[str, list[float]]
     """Of each contestant, a figure a process."""
@@ -62,6 +66,7 @@ def main() -> None:
     if arguments.child:
         print(json.dumps(asdict(measure(rungs, arguments.size))))
         return
+    load = os.getloadavg()[0]
     samples = []
     for number in range(arguments.processes):
         samples.append(_run_child(rungs, arguments.size))
@@ -71,7 +76,12 @@ def main() -> None:
         date=datetime.now(UTC).date().isoformat(),
         cpu=_cpu_name(),
         blas=samples[0].blas,
-        versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        versions={
+            "tilewise": tilewise.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+        load=load,
         size=arguments.size,
         gflops={name: [sample.gflops[name] for sample in samples] for name in (*rungs, NUMPY)},
     )
@@ -121,7 +131,7 @@ def format_table(result: Result) -> str:
     """Return the result as text: median and range over the processes of each contestant, and its ratio to NumPy."""
     lines = [
         f"{result.size}^3, float32, one thread, {len(result.gflops[NUMPY])} fresh processes, {result.date}",
-        f"{result.cpu}; {result.blas}",
+        f"{result.cpu}, load average {result.load:.1f} at the start; {result.blas}",
         ", ".join(f"{name} {number}" for name, number in result.versions.items()),
         f"$ {result.command}",
         "",
@@ -158,10 +168,13 @@ def _show(sample: Sample) -> str:
 
 
 def _cpu_name() -> str:
+    """The CPU's name, and its clock as the kernel last saw it."""
+    facts = {}
     for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()
+        name, _, value = line.partition(":")
+        facts[name.strip()] = value.strip()
+    clock = facts.get("cpu MHz")
+    return facts.get("model name", platform.processor()) + (f" at {float(clock):.0f} MHz" if clock else "")
 
 
 if __name__ == "__main__":
