@@ -1,5 +1,6 @@
-"""The command's way in, as `tilewise` and as `python -m tilewise`."""
+"""The command's way in, as `tilewise` and as `python -m tilewise`: behaves as a shell expects before anything else loads."""
 
+import signal
 import sys
 
 STOPPED = 130
@@ -8,6 +9,7 @@ STOPPED = 130
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it without a traceback even while it still loads."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the output may stop early, as head does
     try:
         from tilewise.cli.main import main as run
 

@@ -22,11 +22,10 @@ def devices(
         print(to_json([json.loads(one.to_json()) for one in chosen]))
         return
 
-    from rich.console import Console
-
     from tilewise.render.devices import render_catalogue, render_device
+    from tilewise.render.terminal import open_console
 
-    console = Console()
+    console = open_console()
     if not names:
         render_catalogue(chosen, console)
     for one in chosen if names else ():

@@ -32,12 +32,10 @@ def ladder(
     M, N, K = parse_sizes(sizes or [])
 
     # Loaded once the arguments are read: --help and their errors need none of it.
-    from rich.console import Console
-
     from tilewise.engine import ladder as engine
     from tilewise.render.json import as_json as to_json
     from tilewise.render.progress import show_progress
-    from tilewise.render.terminal import render_ladder
+    from tilewise.render.terminal import open_console, render_ladder
 
     names = None if rungs is None else [name.strip() for name in rungs.split(",")]
     with show_progress() as progress:
@@ -47,7 +45,7 @@ def ladder(
     if as_json:
         print(to_json([row.to_json() for row in rows]))
     else:
-        render_ladder(rows, Console(), tile=tile)
+        render_ladder(rows, open_console(), tile=tile)
     wrong = [row.rung for row in rows if not row.correct]
     if wrong:
         print(f"tilewise: wrong result: {', '.join(wrong)}", file=sys.stderr)

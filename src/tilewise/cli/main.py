@@ -5,6 +5,7 @@ Exit codes: 0 clean, 1 findings (such as a wrong result), 2 could not run, 130 s
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,6 +33,9 @@ app.command()(devices.devices)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line (`sys.argv` by default) and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not a traceback
     try:
         app(arguments, prog_name="tilewise")
     except TilewiseError as error:

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 GLANCE: tuple[tuple[str, str, Callable[[Device], str]], ...] = (
     ("SMs", "sms", lambda device: str(device.sms)),
     ("GHz", "clock_hz", lambda device: f"{device.clock_hz / 1e9:.3f}"),
-    ("FMAs/SM", "fp32_fmas_per_sm_per_clock", lambda device: str(device.fp32_fmas_per_sm_per_clock)),
     ("GB/s", "hbm_bandwidth_bytes_per_s", lambda device: f"{device.hbm_bandwidth_bytes_per_s / 1e9:,.0f}"),
     ("L2 MiB", "l2_bytes", lambda device: show_ratio(device.l2_bytes / 2**20)),
-    ("shared KiB", "shared_bytes_per_block_optin", lambda device: show_ratio(device.shared_bytes_per_block_optin / 2**10)),
+    ("smem KiB", "shared_bytes_per_block_optin", lambda device: show_ratio(device.shared_bytes_per_block_optin / 2**10)),
 )
 """What the overview shows: a heading, the field behind it and how it is written."""
 
 LEGEND = (
-    "SMs; their clock; fp32 FMAs a clock and SM; bandwidth of device memory; L2; shared memory of a block at most.",
-    "From these follow fp32 TFLOP/s (2 FMAs x SMs x clock) and the ridge point without caches, in FLOP a byte of memory.",
-    "tilewise devices NAME shows every figure of a device.",
+    "SMs, their clock, bandwidth of device memory, L2, shared memory of a block at most;",
+    "TFLOP/s: fp32 peak, that is 2 x FMAs a clock and SM x SMs x clock;",
+    "FLOP/B: that peak over the bandwidth, the ridge point if there were no caches.",
+    "tilewise devices NAME shows every figure of a device with its source.",
 )
 
 
 def render_catalogue(devices: Sequence[Device], console: Console) -> None:
     """Print a row a device, with [numbers] of the sources that are listed below."""
     numbers: dict[str, int] = {}
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("device", no_wrap=True)
     for heading, _, _ in GLANCE:
         table.add_column(heading, justify="right")
@@ -66,7 +66,7 @@ def render_device(device: Device, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("figure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("source")
+    table.add_column("source", overflow="fold")
     for name in FIGURES:
         table.add_row(plain(name), f"{getattr(device, name):,}", plain(device.sources[name]))
     console.print(title)

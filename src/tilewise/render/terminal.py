@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,8 +17,6 @@ from tilewise.render.climb import describe_climb
 from tilewise.render.units import show_bytes, show_count, show_ratio, show_seconds, strip_controls
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tilewise.cost.roofline import Resource
     from tilewise.engine.row import LadderRow
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 LABEL_WIDTH = 26
 COLUMN_WIDTH = 15
 GAP = 2
+FILE_WIDTH = 110
 FLOOR_NAMES: dict[Resource, str] = {"hbm": "HBM bytes", "l1": "L1 sectors", "shared": "shared wavefronts", "fma": "FMAs"}
 
 
@@ -45,6 +45,12 @@ def render_ladder(rows: Sequence[LadderRow], console: Console, *, tile: int | No
     for topic, sentence in describe_climb(rows, tile):
         words.add_row(plain(topic, "bold"), plain(sentence))
     console.print(words)
+
+
+def open_console() -> Console:
+    """Return the console on stdout; what is no terminal gets lines of a readable width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, FILE_WIDTH))
 
 
 def plain(text: str, style: str = "") -> Text:
