@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from tilewise.emu.machine import emulate
 
 from tilewise.build.nvrtc import compile_source
 from tilewise.core.counters import Counters
@@ -15,6 +14,7 @@ from tilewise.core.launch import Launch
 from tilewise.core.module import Module
 from tilewise.core.plan import TilePlan
 from tilewise.core.problem import Problem
+from tilewise.emu.machine import emulate
 from tilewise.kernels.ladder import Rung, block, grid
 from tilewise.kernels.source import SYMBOL, kernel_source
 
