@@ -21,7 +21,7 @@ class CompiledKernel:
         self.analysis = analysis
         self.program = analysis.program
         self.target = target
-        fast = lower(analysis, careful=False)
+        fast = lower(analysis, careful=False, vector_bits=target.vector_bits)
         self.tally = fast.tally
         self.groups = fast.groups
         self._fast = Code(compile_ir(fast.ir, target), target)
@@ -36,7 +36,10 @@ class CompiledKernel:
         with self._lock:
             if self._careful is None:
                 start = time.perf_counter()
-                self._careful = Code(compile_ir(lower(self.analysis, careful=True).ir, self.target), self.target)
+                self._careful = Code(
+                    compile_ir(lower(self.analysis, careful=True, vector_bits=self.target.vector_bits).ir, self.target),
+                    self.target,
+                )
                 self.careful_seconds = time.perf_counter() - start
             return self._careful.address(FUNCTION)
 

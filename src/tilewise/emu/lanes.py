@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tilewise.emu.patterns import FULL, LANES, Shape, fits_below, trailing_zeros, wrap
 
+HALF = LANES // 2
 FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
 
 
@@ -29,10 +31,34 @@ def vector_type(type_: str) -> str:
     return f"<{LANES} x {type_}>"
 
 
-class Value:
-    """One value in 32 lanes; see patterns.Shape for the three kinds. `scalar` and `vector` are LLVM operands."""
+@dataclass(frozen=True, slots=True)
+class Half:
+    """Sixteen lanes of a full value that need no register yet: an operand, or memory that stays as it is until the block's end."""
 
-    __slots__ = ("constant", "high", "low", "offsets", "scalar", "type", "vector", "zeros")
+    operand: str = ""
+    """A vector of 16, or, if empty, what stands at `pointer` + `offset`:"""
+    pointer: str = ""
+    offset: int = 0
+    is_splat: bool = False
+    """one element for all 16 lanes, instead of 16 side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplyAdd:
+    """a * b + c, rounded once, not emitted yet."""
+
+    a: Value
+    b: Value
+    c: Value
+
+
+class Value:
+    """One value in 32 lanes; see patterns.Shape for the three kinds. `scalar` and `vector` are LLVM operands.
+
+    A full value without a vector is still to be made: from its two `halves`, or by its `fma`.
+    """
+
+    __slots__ = ("cast", "constant", "fma", "halves", "high", "low", "offsets", "scalar", "type", "vector", "zeros")
 
     def __init__(
         self,
@@ -45,8 +71,14 @@ class Value:
         low: int | None = None,
         high: int | None = None,
         constant: int | None = None,
+        halves: tuple[Half, Half] | None = None,
+        fma: MultiplyAdd | None = None,
     ) -> None:
         self.type = type_
+        self.halves = halves
+        self.fma = fma
+        self.cast: Value | None = None
+        """Its bits as another type, where somebody asked for that."""
         self.scalar = scalar
         self.vector = vector
         self.offsets = offsets
@@ -102,6 +134,8 @@ class Lanes:
         self.lines: list[str] = []
         self.declarations: set[str] = set()
         self.dry = False
+        self.lazy = False
+        """Whether loads and multiply-adds may wait until somebody needs them (Value.halves, Value.fma)."""
         self._count = 0
 
     # -- text
@@ -190,7 +224,9 @@ class Lanes:
         if value.vector is not None:
             return value.vector
         wide = vector_type(value.type)
-        if value.is_uniform and value.scalar == "0":
+        if value.is_full:
+            value.vector = self._join_halves(value) if value.halves is not None else self._emit_chain(value)
+        elif value.is_uniform and value.scalar == "0":
             value.vector = "zeroinitializer"
         elif value.is_uniform and (value.constant is not None or value.scalar.startswith("0x")):  # type: ignore[union-attr]
             value.vector = self.literal(value.type, [value.scalar] * LANES)
@@ -203,6 +239,53 @@ class Lanes:
             offsets = self.literal(value.type, value.offsets)
             value.vector = self.define(f"add {wide} {spread}, {offsets}")
         return value.vector
+
+    def _join_halves(self, value: Value) -> str:
+        """A full value from its halves."""
+        assert value.halves is not None
+        low, high = value.halves
+        size = bits_of(value.type) // 8
+        if not (low.operand or low.is_splat or high.operand or high.is_splat):
+            if low.pointer == high.pointer and high.offset == low.offset + HALF * size:
+                return self.define(f"load {vector_type(value.type)}, ptr {self.offset_pointer(low.pointer, low.offset)}, align 1")
+        half, order = f"<{HALF} x {value.type}>", self.literal("i32", range(LANES))
+        parts = [self.half(value, index) for index in range(2)]
+        if parts[0] == parts[1]:
+            order = self.literal("i32", [lane % HALF for lane in range(LANES)])
+        return self.define(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{LANES} x i32> {order}")
+
+    def half(self, value: Value, index: int) -> str:
+        """Lanes 0 to 15 (`index` 0) or 16 to 31 of a value as a vector operand, loaded here and now if it stands in memory."""
+        half = f"<{HALF} x {value.type}>"
+        if value.halves is None:
+            order = self.literal("i32", range(HALF * index, HALF * (index + 1)))
+            wide = vector_type(value.type)
+            return self.define(f"shufflevector {wide} {self.vector(value)}, {wide} poison, <{HALF} x i32> {order}")
+        part = value.halves[index]
+        if part.operand:
+            return part.operand
+        pointer = self.offset_pointer(part.pointer, part.offset)
+        if not part.is_splat:
+            return self.define(f"load {half}, ptr {pointer}, align 1")
+        scalar = self.define(f"load {value.type}, ptr {pointer}, align 1")
+        first = self.define(f"insertelement {half} poison, {value.type} {scalar}, i32 0")
+        return self.define(f"shufflevector {half} {first}, {half} poison, <{HALF} x i32> zeroinitializer")
+
+    def offset_pointer(self, pointer: str, offset: int) -> str:
+        """pointer + offset bytes."""
+        return self.define(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
+
+    def _emit_chain(self, value: Value) -> str:
+        """The multiply-adds that lead to a value, from the first that has not been emitted."""
+        links: list[Value] = []
+        while value.vector is None and value.fma is not None:
+            links.append(value)
+            value = value.fma.c
+        for link in reversed(links):
+            assert link.fma is not None
+            link.vector = self.intrinsic("llvm.fma", link.fma.a, link.fma.b, link.fma.c).vector
+        assert links[0].vector is not None
+        return links[0].vector
 
     def literal(self, type_: str, items: object) -> str:
         """A vector literal."""
@@ -360,6 +443,12 @@ class Lanes:
 
         return self.elementwise(type_, text, *args)
 
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once; single precision only when it is asked for, so that chains can be emitted together."""
+        if self.dry or not self.lazy or a.type != "float" or (a.is_uniform and b.is_uniform and c.is_uniform):
+            return self.intrinsic("llvm.fma", a, b, c)
+        return Value(a.type, fma=MultiplyAdd(a, b, c))
+
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         """Lane by lane a where `condition` holds, else b."""
         if condition.constant is not None and condition.is_uniform:
@@ -385,9 +474,25 @@ class Lanes:
         """Reinterpret the bits at the same width."""
         if a.type == type_:
             return a
-        if is_float(a.type) or is_float(type_):
+        if a.cast is None or a.cast.type != type_:
+            a.cast = self._cast(type_, a)
+        return a.cast
+
+    def _cast(self, type_: str, a: Value) -> Value:
+        if a.halves is None:
             return self.convert("bitcast", type_, a)
-        raise AssertionError(f"bitcast of {a.type} to {type_}")
+        if a.is_uniform:
+            return Value(type_, self.convert("bitcast", type_, a).scalar, halves=a.halves)
+        return Value(type_, halves=self._cast_halves(type_, a))
+
+    def _cast_halves(self, type_: str, a: Value) -> tuple[Half, Half]:
+        """Memory has no type; operands are cast, one for both halves where they are the same."""
+        assert a.halves is not None
+        casts = {
+            half: Half(self.define(f"bitcast <{HALF} x {a.type}> {half.operand} to <{HALF} x {type_}>")) if half.operand else half
+            for half in a.halves
+        }
+        return casts[a.halves[0]], casts[a.halves[1]]
 
 
 def spell(wide: str, type_: str) -> str:

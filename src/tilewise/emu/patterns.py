@@ -67,6 +67,12 @@ def fits_below(offsets: tuple[int, ...], zeros: int) -> bool:
     return min(offsets) >= 0 and max(offsets) < (1 << zeros)
 
 
+def is_repeated(offsets: tuple[int, ...], step: int) -> bool:
+    """Whether the second half of the lanes stands where the first does, side by side in steps."""
+    half = offsets[: LANES // 2]
+    return offsets[LANES // 2 :] == half and all(offset == half[0] + lane * step for lane, offset in enumerate(half))
+
+
 def is_contiguous(offsets: tuple[int, ...], step: int) -> bool:
     """Whether lane l stands `l * step` past lane 0."""
     first = offsets[0]

@@ -67,6 +67,8 @@ class Memory:
             self._write_results(step, [None] * access.count)
             return
         values = self._stored_values(step, access)
+        if access.kind != "load":
+            self.body.settle()
         if self.lanes.dry:
             loaded = self._dry_result(access, base)
         elif self.body.careful or self.body.guard is not None:

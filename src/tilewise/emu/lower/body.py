@@ -12,7 +12,8 @@ from typing import cast
 from tilewise.core.errors import TilewiseError
 from tilewise.emu import abi
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Lanes, Value, bits_of, is_float, vector_type
+from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of, is_float, vector_type
+from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
 from tilewise.emu.lower.program import Program, Step
 from tilewise.emu.lower.tally import Tally
@@ -34,6 +35,8 @@ class Kernel:
     grid_limits: tuple[int, int, int]
     conflicts: tuple[frozenset[str], ...]
     """Registers that, in each block, lanes waiting elsewhere still need: writes keep theirs."""
+    vector_bits: int = 512
+    """Width of the target's vector registers."""
     tally: Tally = field(default_factory=Tally)
     groups: int = 0
     """Range-cache entries handed out."""
@@ -145,7 +148,17 @@ class Body:
             return self.lanes.of_shape(type_, shape, self.lanes.define(f"load {type_}, ptr {address}"), "")
         if type_ == "i1":
             return self.lanes.from_mask(self.lanes.define(f"load i32, ptr {address}"))
+        if self.lanes.lazy:
+            upper = slot + HALF * bits_of(type_) // 8
+            return Value(type_, halves=(Half(pointer="%warp", offset=slot), Half(pointer="%warp", offset=upper)))
         return self.lanes.full(type_, self.lanes.define(f"load {vector_type(type_)}, ptr {address}"))
+
+    def settle(self) -> None:
+        """Make all that would otherwise be loaded later: memory is about to change."""
+        for value in self._environment.values():
+            if value is not None and value.is_full and not self.lanes.dry:
+                self.lanes.vector(value)
+                value.halves = None
 
     def _undefined(self, type_: str) -> Value:
         return self.lanes.float_constant(type_, 0) if is_float(type_) else self.lanes.constant(type_, 0)
@@ -212,19 +225,31 @@ class Body:
 
     def commit(self) -> None:
         """Store the registers that later blocks read."""
-        lanes = self.lanes
-        for name in self._dirty:
-            value, slot = self._environment[name], self.kernel.frame.slots.get(name)
-            if value is None or slot is None or name not in self.program.live_out[self.position]:
-                continue
-            address = self.address("%warp", slot)
-            if not self.kernel.shapes[name].full:
-                lanes.emit(f"store {value.type} {value.scalar}, ptr {address}")
-            elif value.type == "i1":
-                lanes.emit(f"store i32 {lanes.mask_bits(value)}, ptr {address}")
-            else:
-                lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {address}")
+        live, slots = self.program.live_out[self.position], self.kernel.frame.slots
+        stores = [
+            (name, slots[name], value)
+            for name in self._dirty
+            if (value := self._environment[name]) is not None and name in slots and name in live
+        ]
         self._dirty.clear()
+        chains = [chains_.find_chain(slot, value) for _, slot, value in stores if value.vector is None and value.fma is not None]
+        chains_.pin(self.lanes, chains, {slot for _, slot, _ in stores})
+        for _, _, value in stores:
+            if value.is_full and value.fma is None:
+                self.lanes.vector(value)  # before the slot that it may stand in is overwritten
+        chains_.emit_chains(self.lanes, chains, self.kernel.vector_bits)
+        for name, slot, value in stores:
+            if not value.is_full or value.vector is not None:
+                self._store(name, slot, value)
+
+    def _store(self, name: str, slot: int, value: Value) -> None:
+        lanes, address = self.lanes, self.address("%warp", slot)
+        if not self.kernel.shapes[name].full:
+            lanes.emit(f"store {value.type} {value.scalar}, ptr {address}")
+        elif value.type == "i1":
+            lanes.emit(f"store i32 {lanes.mask_bits(value)}, ptr {address}")
+        else:
+            lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {address}")
 
     def written_shapes(self) -> dict[str, Shape]:
         """What this block leaves in registers that later blocks read (after a dry run)."""

@@ -9,6 +9,7 @@ from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.analysis import analyse, run_step
 from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID, Body, Kernel
+from tilewise.emu.lower.chains import is_register_tile
 from tilewise.emu.lower.flow import Flow
 from tilewise.emu.lower.frame import Frame, lay_out
 from tilewise.emu.lower.program import Program
@@ -48,10 +49,10 @@ def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
     return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
 
 
-def lower(analysis: Analysis, *, careful: bool) -> Lowered:
-    """Return one of the kernel's two functions."""
+def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lowered:
+    """Return one of the kernel's two functions, for vector registers of so many bits."""
     program, lanes = analysis.program, Lanes()
-    kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts)
+    kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
     cold: list[str] = []
     for position in range(len(program.steps)):
         cold += _lower_block(lanes, kernel, position)
@@ -66,6 +67,7 @@ def _lower_block(lanes: Lanes, kernel: Kernel, position: int) -> list[str]:
     """Emit one block; return the lines that belong at the function's end."""
     body = Body(lanes, kernel, position)
     memory, flow = Memory(body), Flow(body)
+    lanes.lazy = not kernel.careful and is_register_tile(kernel.program.steps[position])
     start = len(lanes.lines)
     lanes.label(f"block{position}")
     if kernel.careful:

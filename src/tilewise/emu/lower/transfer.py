@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Lanes, Value, vector_type
-from tilewise.emu.patterns import LANES, is_contiguous
+from tilewise.emu.lanes import HALF, Half, Lanes, Value, vector_type
+from tilewise.emu.patterns import LANES, is_contiguous, is_repeated
 
 FEW = 4
 """Up to so many distinct addresses are loaded one by one and blended."""
@@ -19,6 +19,8 @@ class Transfer:
 
     def at_offsets(self, access: Access, pointer: str, offsets: tuple[int, ...], values: list[Value]) -> list[Value]:
         """Load or store at pointer + offsets; return what was loaded, element by element."""
+        if access.count > 1 and access.kind == "load" and self.lanes.lazy and is_repeated(offsets, access.bytes):
+            return self._load_repeated_block(access, self._moved(pointer, offsets[0]))
         if access.count > 1 and is_contiguous(offsets, access.bytes):
             at = self._moved(pointer, offsets[0])
             return self._load_block(access, at) if access.kind == "load" else self._store_block(access, at, values)
@@ -48,7 +50,11 @@ class Transfer:
         lanes = self.lanes
         distinct = sorted(set(offsets))
         if len(distinct) == 1:
-            return Value(type_, self._load_scalar(type_, pointer, distinct[0]))
+            splat = Half(pointer=pointer, offset=distinct[0], is_splat=True)
+            scalar = self._load_scalar(type_, pointer, distinct[0])
+            return Value(type_, scalar, halves=(splat, splat) if lanes.lazy else None)
+        if lanes.lazy and (halves := self._halves(type_, pointer, offsets, size)) is not None:
+            return Value(type_, halves=halves)
         if is_contiguous(offsets, size):
             return lanes.full(type_, lanes.define(f"load {vector_type(type_)}, ptr {self._moved(pointer, offsets[0])}, align 1"))
         if len(distinct) <= FEW:
@@ -57,9 +63,26 @@ class Transfer:
             places = lanes.literal("i64", distinct)
             at = lanes.define(f"getelementptr i8, ptr {pointer}, <{len(distinct)} x i64> {places}")
             loaded, narrow = self._gather(type_, at, len(distinct)), f"<{len(distinct)} x {type_}>"
+            if lanes.lazy and list(offsets) == distinct * 2:
+                return Value(type_, halves=(Half(loaded), Half(loaded)))
             order = lanes.literal("i32", [distinct.index(offset) for offset in offsets])
             return lanes.full(type_, lanes.define(f"shufflevector {narrow} {loaded}, {narrow} poison, <{LANES} x i32> {order}"))
         return lanes.full(type_, self._gather(type_, self._pointers(pointer, offsets), LANES))
+
+    def _halves(self, type_: str, pointer: str, offsets: tuple[int, ...], size: int) -> tuple[Half, Half] | None:
+        """Each half of the warp by itself, to be loaded where it is used: one element for all its lanes, or 16 side by side.
+
+        None where that is not how they stand in memory.
+        """
+        halves = []
+        for lanes_of_half in (offsets[:HALF], offsets[HALF:]):
+            if len(set(lanes_of_half)) == 1:
+                halves.append(Half(pointer=pointer, offset=lanes_of_half[0], is_splat=True))
+            elif all(offset == lanes_of_half[0] + lane * size for lane, offset in enumerate(lanes_of_half)):
+                halves.append(Half(pointer=pointer, offset=lanes_of_half[0]))
+            else:
+                return None
+        return halves[0], halves[1]
 
     def _moved(self, pointer: str, offset: int) -> str:
         return self.lanes.define(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
@@ -103,6 +126,18 @@ class Transfer:
         every = self.lanes.literal("i1", ["true"] * LANES)
         vector = self.lanes.vector(value)
         self.lanes.emit(f"call void {name}({wide} {vector}, <{LANES} x ptr> {pointers}, i32 1, <{LANES} x i1> {every})")
+
+    def _load_repeated_block(self, access: Access, pointer: str) -> list[Value]:
+        """Half a warp side by side and the other half the same: each element of 16 lanes once."""
+        lanes, type_, count = self.lanes, LLVM_TYPES[access.type], access.count
+        wide = f"<{HALF * count} x {type_}>"
+        whole = lanes.define(f"load {wide}, ptr {pointer}, align 1")
+        results = []
+        for element in range(count):
+            order = lanes.literal("i32", [lane * count + element for lane in range(HALF)])
+            half = Half(lanes.define(f"shufflevector {wide} {whole}, {wide} poison, <{HALF} x i32> {order}"))
+            results.append(Value(type_, halves=(half, half)))
+        return results
 
     def _load_block(self, access: Access, pointer: str) -> list[Value]:
         """Lanes side by side, each with `count` elements: one load, then each element picked out."""
