@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -178,6 +179,19 @@ def test_wrong_result_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert stop.value.code == 1
     assert "wrong result: r02" in shown.err
     assert "WRONG RESULT" in shown.out
+
+
+def test_cache_folder_that_cannot_be_is_said_once_and_done_without() -> None:
+    climb = subprocess.run(
+        [sys.executable, "-m", "tilewise", "ladder", "8", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TILEWISE_CACHE_DIR": "/proc/no-folder"},
+    )
+    assert len(json.loads(climb.stdout)) == 4
+    assert climb.stderr.startswith("tilewise: The cache folder /proc/no-folder cannot be used")
+    assert climb.stderr.count("\n") == 1
 
 
 def test_element_that_a_kernel_leaves_out_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

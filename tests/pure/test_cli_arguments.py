@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -59,6 +61,7 @@ def test_misspelt_option_gets_the_nearest(capsys: pytest.CaptureFixture[str]) ->
         (["64", "--rungs", "r30"], "no rung 'r30'"),
         (["64", "--rungs", ""], "no rung ''"),
         (["64", "--device", "h20"], "Did you mean h200"),
+        (["64", "--device", "v100"], "pip install 'tilewise[cu12]'"),
         (["64", "--layout", "rx"], "layout 'rx' is unknown"),
         (["64", "--tile", "12"], "tile = 12"),
         (["64", "--tile", "8", "--rungs", "r01,r02"], "r03"),
@@ -82,6 +85,42 @@ def test_unknown_verb_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> No
 def test_module_and_version() -> None:
     shown = run("--version")
     assert (shown.returncode, shown.stdout) == (0, f"tilewise {__version__}\n")
+
+
+def test_reader_that_stops_early_ends_the_command_quietly() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tilewise", "devices"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.close()
+        assert command.stderr.read() == b""
+    assert command.returncode == -signal.SIGPIPE
+
+
+def test_terminal_without_unicode_gets_no_traceback() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "tilewise", "devices"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert shown.stdout.isascii()
+
+
+def test_ctrl_c_while_loading_ends_without_traceback() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Press:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'typer':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "from tilewise.__main__ import main\n"
+        "main()"
+    )
+    stopped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "")
 
 
 def test_refusal_from_a_process_has_no_traceback() -> None:

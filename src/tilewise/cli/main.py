@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -36,14 +37,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode gets question marks, not a traceback
-    try:
-        app(arguments, prog_name="tilewise")
-    except TilewiseError as error:
-        print(f"tilewise: {error}", file=sys.stderr)
-        sys.exit(COULD_NOT_RUN)
-    except MemoryError as error:
-        print(f"tilewise: out of memory: {error or 'choose smaller sizes'}", file=sys.stderr)
-        sys.exit(COULD_NOT_RUN)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app(arguments, prog_name="tilewise")
+        except TilewiseError as error:
+            _fail(str(error))
+        except MemoryError as error:
+            _fail(f"out of memory: {error or 'choose smaller sizes'}")
+
+
+def _show_warning(message: Warning | str, *where: object, **unused: object) -> None:
+    """Show a warning as a sentence, without the place in Tilewise that gave it."""
+    print(f"tilewise: {message}", file=sys.stderr)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"tilewise: {message}", file=sys.stderr)
+    sys.exit(COULD_NOT_RUN)
 
 
 def _show_version(wanted: bool) -> None:

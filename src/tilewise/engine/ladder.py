@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, SupportsIndex, cast
 
 from tilewise.build.nvrtc import compile_source
+from tilewise.build.nvrtc_library import supported_archs
 from tilewise.core.compare import KEPT_BYTES, Reference
 from tilewise.core.errors import TilewiseError
 from tilewise.core.plan import TilePlan
@@ -81,6 +82,8 @@ def ladder(
     if threads is not None:
         _check_count("threads", threads, least=1)
     target = catalog.device(device)
+    if target.compiler_requirement and target.arch not in supported_archs():
+        raise TilewiseError(target.compiler_requirement)
     for row, plan in chosen:
         reasons = objections(row, plan, target, problem)
         if reasons:
