@@ -33,7 +33,7 @@ def vector_type(type_: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """Sixteen lanes of a full value that need no register yet: an operand, or memory that stays as it is until the block's end."""
+    """Sixteen lanes of a value that need no register yet: an operand, or memory that stays as it is until the block's end."""
 
     operand: str = ""
     """A vector of 16, or, if empty, what stands at `pointer` + `offset`:"""
@@ -245,9 +245,9 @@ class Lanes:
         assert value.halves is not None
         low, high = value.halves
         size = bits_of(value.type) // 8
-        if not (low.operand or low.is_splat or high.operand or high.is_splat):
-            if low.pointer == high.pointer and high.offset == low.offset + HALF * size:
-                return self.define(f"load {vector_type(value.type)}, ptr {self.offset_pointer(low.pointer, low.offset)}, align 1")
+        in_memory = not (low.operand or low.is_splat or high.operand or high.is_splat)
+        if in_memory and low.pointer == high.pointer and high.offset == low.offset + HALF * size:
+            return self.define(f"load {vector_type(value.type)}, ptr {self.offset_pointer(low.pointer, low.offset)}, align 1")
         half, order = f"<{HALF} x {value.type}>", self.literal("i32", range(LANES))
         parts = [self.half(value, index) for index in range(2)]
         if parts[0] == parts[1]:

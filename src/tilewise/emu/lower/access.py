@@ -3,8 +3,8 @@
 Three ways, from fast to careful:
 - *grouped*: with all lanes active, accesses of one block that share a base register are bounded by one check at the first of
   them; if it fails, nothing has happened yet and the block is run again carefully.
-- *checked*: where something has happened already, or addresses are unrelated, a check of this access alone with the runtime as
-  fallback.
+- *checked*: where something has happened already, a check of this access alone with the runtime as fallback.
+- *scattered*: addresses that follow no pattern, in a function of their own (scattered.py).
 - *careful*: some lanes only: the runtime does it all.
 """
 
@@ -172,10 +172,11 @@ class Memory:
     def _together(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
         address = self._at(base, offset)
         if base.is_full or not self._can_align(access, address):
-            return self._checked(step, access, address, values)
+            self.body.has_effects = True
+            return self._scattered(step, access, address, values)
         key = (access.space, f"{base.scalar}", access.kind == "store")
         if key not in self._groups and self.body.has_effects and not self._is_inside(access, address):
-            return self._checked(step, access, address, values)
+            return self._checked(step, access, base, offset, values)
         self.requests.count(step, access, address)
         if self._is_inside(access, address):
             pointer = self._shared_pointer(base.base())
@@ -236,15 +237,18 @@ class Memory:
         bail, go_on = f"bail{self.body.position}", lanes.fresh("checked")
         if group.space == "shared":
             start = lanes.define(f"add i32 {group.base.scalar}, {group.first}")
-            end = lanes.define(f"add i64 {lanes.define(f'zext i32 {start} to i64')}, {group.end - group.first}")
-            limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
-            inside = lanes.define(f"icmp ule i64 {end}, {limit}")
+            inside = self._inside_shared(start, group.end - group.first)
             condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
             lanes.emit(f"br i1 {condition}, label %{go_on}, label %{bail}, !prof !0")
             lanes.label(go_on)
         else:
             self._emit_range_check(group, ok, bail, go_on)
         lanes.lines += after
+
+    def _inside_shared(self, start: str, extent: int) -> str:
+        end = self.lanes.define(f"add i64 {self.lanes.define(f'zext i32 {start} to i64')}, {extent}")
+        limit = self.lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
+        return self.lanes.define(f"icmp ule i64 {end}, {limit}")
 
     def _alignment_ok(self, group: Group) -> str | None:
         ok, type_ = None, group.base.type
@@ -293,27 +297,51 @@ class Memory:
 
     # -- checked: this access alone
 
-    def _checked(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
-        """Count and bound one access by its 32 addresses; the runtime takes over if a lane is out of bounds or misaligned."""
-        lanes = self.lanes
-        self.body.has_effects = True
+    def _checked(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
+        """An access at scalar + offsets after something has happened in the block: its own check, the runtime as fallback."""
+        lanes, offsets = self.lanes, self._offsets(base, offset)
+        self.requests.count(step, access, self._at(base, offset))
         for value in values:  # made before the ways part, since both need them
             lanes.vector(value)
-        self.body.context_field("access")
-        self.requests.count_now(step, access, address)
-        fast, slow, join = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
-        inside, delta = self._lanes_inside(access, address)
-        lanes.emit(f"br i1 {inside}, label %{fast}, label %{slow}, !prof !0")
+        for name in ("access", "resolve", "shared"):
+            self.body.context_field(name)
+        quick, slow, joined = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
+        group = Group(base.base(), access.space, access.kind == "store", 0, min(offsets), max(offsets) + access.bytes)
+        if not is_aligned(access, self._at(base, offset)):
+            group.alignments.add((access.bytes, offsets[0] % access.bytes))
+        ok = self._alignment_ok(group)
+        pointer = self._single_check(group, ok, quick, slow)
+        done = self.transfer.at_offsets(access, pointer, offsets, values)
+        for value in done:
+            self._make(value)
+        lanes.emit(f"br label %{joined}")
         lanes.label(slow)
-        self.body.store_addresses(address)
+        self.body.store_addresses(self._at(base, offset))
         self._call_runtime(step, access, values, "-1", counted=True)
-        slow_results = self._runtime_results(access, address, "-1")
-        lanes.emit(f"br label %{join}")
-        lanes.label(fast)
-        fast_results = self._perform_anywhere(access, address, delta, values)
-        lanes.emit(f"br label %{join}")
-        lanes.label(join)
-        return [self._merge(a, fast, b, slow) for a, b in zip(fast_results, slow_results, strict=True)]
+        fallback = self._runtime_results(access, base, "-1")
+        lanes.emit(f"br label %{joined}")
+        lanes.label(joined)
+        return [self._merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
+
+    def _single_check(self, group: Group, ok: str | None, quick: str, slow: str) -> str:
+        """Branch to `quick` or `slow`, open `quick`, and return a pointer to the base's scalar part."""
+        lanes = self.lanes
+        if group.space == "shared":
+            start = lanes.define(f"add i32 {group.base.scalar}, {group.first}")
+            inside = self._inside_shared(start, group.end - group.first)
+            condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
+            lanes.emit(f"br i1 {condition}, label %{quick}, label %{slow}, !prof !0")
+            lanes.label(quick)
+            return self._shared_pointer(group.base)
+        group.delta = lanes.fresh("%pointer")
+        self._emit_range_check(group, ok, slow, quick)
+        return group.delta
+
+    def _make(self, value: Value) -> None:
+        """Load now what would be loaded where it is used: the ways meet behind it."""
+        if value.is_full:
+            self.lanes.vector(value)
+        value.halves = None
 
     def _merge(self, a: Value, from_a: str, b: Value, from_b: str) -> Value:
         if a.is_uniform:
@@ -321,54 +349,15 @@ class Memory:
         wide = vector_type(a.type)
         return self.lanes.full(a.type, self.lanes.define(f"phi {wide} [ {a.vector}, %{from_a} ], [ {b.vector}, %{from_b} ]"))
 
-    def _lanes_inside(self, access: Access, address: Value) -> tuple[str, str]:
-        """Whether all lanes are aligned and within one buffer (or shared memory), and what to add to an address for a pointer."""
-        lanes, type_ = self.lanes, address.type
-        wide, vector = vector_type(type_), lanes.vector(address)
-        if access.space == "shared":
-            limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
-            last = lanes.define(f"trunc i64 {lanes.define(f'sub i64 {limit}, {access.bytes}')} to i32")
-            low, delta = "0", lanes.define(f"ptrtoint ptr {self.body.context_field('shared')} to i64")
-            enough = lanes.define(f"icmp uge i64 {limit}, {access.bytes}")
-        else:
-            entry = self._checked_range(access, address)
-            low, last = lanes.define(f"load i64, ptr {entry}"), lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
-            delta, enough = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}"), "true"
-        distance = lanes.define(f"sub {wide} {vector}, {lanes.vector(Value(type_, low))}")
-        inside = lanes.define(f"icmp ule {wide} {distance}, {lanes.vector(Value(type_, last))}")
-        low_bits = lanes.define(f"and {wide} {vector}, {lanes.vector(lanes.constant(type_, access.bytes - 1))}")
-        aligned = lanes.define(f"icmp eq {wide} {low_bits}, zeroinitializer")
-        both = lanes.define(f"and <{LANES} x i1> {inside}, {aligned}")
-        bits = lanes.define(f"bitcast <{LANES} x i1> {both} to i32")
-        return lanes.define(f"and i1 {enough}, {lanes.define(f'icmp eq i32 {bits}, -1')}"), delta
+    # -- scattered: 32 unrelated addresses
 
-    def _checked_range(self, access: Access, address: Value) -> str:
-        """The range-cache entry of this access, made to hold lane 0's buffer if it did not."""
-        lanes, index = self.lanes, self.body.kernel.groups
-        self.body.kernel.groups += 1
-        entry = self.body.address(lanes.define(f"load ptr, ptr {self.body.context_address('ranges')}"), 24 * index)
-        first = lanes.define(f"extractelement {vector_type('i64')} {lanes.vector(address)}, i32 0")
-        search, go_on = lanes.fresh("search"), lanes.fresh("known")
-        resolve = self.body.context_field("resolve")
-        lanes.emit(f"br i1 {self._inside_range(entry, first)}, label %{go_on}, label %{search}, !prof !0")
-        lanes.label(search)
-        is_store = int(access.kind == "store")
-        lanes.emit(f"call i32 {resolve}(ptr %context, i32 {index}, i64 {first}, i64 {access.bytes}, i32 {is_store})")
-        lanes.emit(f"br label %{go_on}")
-        lanes.label(go_on)
-        return entry
-
-    def _perform_anywhere(self, access: Access, address: Value, delta: str, values: list[Value]) -> list[Value]:
-        """The access itself at addresses that are known to be good."""
-        lanes = self.lanes
-        if not address.is_full:
-            scalar = address.scalar if address.type == "i64" else lanes.define(f"zext i32 {address.scalar} to i64")
-            host = lanes.define(f"inttoptr i64 {lanes.define(f'add i64 {scalar}, {delta}')} to ptr")
-            return self.transfer.at_offsets(access, host, address.offsets or (0,) * LANES, values)
-        wide = vector_type("i64")
-        addresses = lanes.vector(address)
-        if address.type == "i32":
-            addresses = lanes.define(f"zext {vector_type('i32')} {addresses} to {wide}")
-        moved = lanes.define(f"add {wide} {addresses}, {lanes.vector(Value('i64', delta))}")
-        pointers = lanes.define(f"inttoptr {wide} {moved} to <{LANES} x ptr>")
-        return self.transfer.at_pointers(access, pointers, values)
+    def _scattered(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
+        """Call the function that serves all such accesses of this kind (scattered.py)."""
+        lanes, kernel = self.lanes, self.body.kernel
+        name = kernel.scattered.function(access)
+        self.body.store_addresses(address)
+        for element, value in enumerate(values):
+            lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {self._value_slot(access, element)}")
+        lanes.emit(f"call void @{name}(ptr %context, ptr %warp, i32 {step.site}, i32 {kernel.groups})")
+        kernel.groups += 1
+        return self._runtime_results(access, address, "-1")

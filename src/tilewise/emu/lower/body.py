@@ -16,6 +16,7 @@ from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of, is_float, vect
 from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
 from tilewise.emu.lower.program import Program, Step
+from tilewise.emu.lower.scattered import Scattered
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
 from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
@@ -38,6 +39,7 @@ class Kernel:
     vector_bits: int = 512
     """Width of the target's vector registers."""
     tally: Tally = field(default_factory=Tally)
+    scattered: Scattered = field(default_factory=Scattered)
     groups: int = 0
     """Range-cache entries handed out."""
 

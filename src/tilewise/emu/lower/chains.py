@@ -1,6 +1,6 @@
 """Multiply-adds of a register tile, emitted accumulator by accumulator instead of k-step by k-step.
 
-A thread tile has more accumulators than a processor has vector registers, so in program order every multiply-add would load and
+A thread tile has more accumulators than a processor has vector registers: in program order every multiply-add would load and
 store one. Within a block the order between accumulators is free: patches of a few rows and columns take all their k-steps at once,
 in registers, and the order of each sum stays as written. Lanes.lazy keeps the multiply-adds back until the block's end.
 """
@@ -17,8 +17,8 @@ from tilewise.ptx.ast import Register
 ENOUGH_CHAINS = 8
 """Fewer accumulators than these stay in registers as they are."""
 PATCH = {512: (2, 4), 256: (2, 1)}
-"""Rows and columns of accumulators in registers at once, by the bits of a vector register: of both halves of a warp, with room for
-a column's operands."""
+"""Rows and columns of accumulators in registers at once, by the bits of a vector register: both halves of a warp, and room for
+the operands of a column."""
 
 Term = tuple[Value, Value]
 

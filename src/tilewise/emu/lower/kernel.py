@@ -58,8 +58,13 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lower
         cold += _lower_block(lanes, kernel, position)
     cases = " ".join(f"i32 {position}, label %block{position}" for position in range(len(program.steps)))
     text = [*_entry(careful, cases), *lanes.lines, *cold, *_stop(lanes.lines)]
-    declarations = "\n".join(sorted(lanes.declarations))
-    ir = f"{declarations}\n\ndefine i32 @{FUNCTION}(ptr %context, ptr %warp) #0 {{\n" + "\n".join(text) + f"\n}}\n\n{METADATA}"
+    declarations = "\n".join(sorted(lanes.declarations | kernel.scattered.declarations))
+    scattered = "\n".join(kernel.scattered.texts.values())
+    ir = (
+        f"{declarations}\n\n{scattered}\n\ndefine i32 @{FUNCTION}(ptr %context, ptr %warp) #0 {{\n"
+        + "\n".join(text)
+        + f"\n}}\n\n{METADATA}"
+    )
     return Lowered(ir, kernel.tally, kernel.groups)
 
 
