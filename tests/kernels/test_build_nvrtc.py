@@ -162,6 +162,16 @@ def test_option_that_would_read_files_past_the_cache_is_refused(option: str) -> 
         compile(STORE, options=(option,))
 
 
+def test_number_is_no_arch_but_names_the_nearest() -> None:
+    with pytest.raises(TilewiseError, match=r"^arch 91 is none .* Nearest first: sm_90, "):
+        compile(STORE, arch=91)  # type: ignore[arg-type]
+
+
+def test_one_string_is_no_tuple_of_options() -> None:
+    with pytest.raises(TilewiseError, match=r"options = '-G' is one string: give a tuple, such as \('-G',\)"):
+        compile(STORE, options="-G")  # type: ignore[arg-type]
+
+
 def test_nul_and_lone_surrogate_are_refused_with_their_place() -> None:
     with pytest.raises(TilewiseError, match=r"^bad\.cu: line 2 holds a NUL character"):
         compile("int a;\nint b\0;", "bad.cu")

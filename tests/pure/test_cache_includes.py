@@ -96,6 +96,11 @@ def test_linked_header_includes_from_the_links_folder(tmp_path: Path) -> None:
     assert near in scan(tmp_path, '#include "link.h"').files
 
 
+def test_name_too_long_for_a_file_is_missing(tmp_path: Path) -> None:
+    name = "x" * 5000
+    assert scan(tmp_path, f'#include "{name}"').missing == (name,)
+
+
 def test_pipe_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "include").mkdir()
     os.mkfifo(tmp_path / "include" / "x.h")

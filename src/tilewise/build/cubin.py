@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from tilewise.core.errors import TilewiseError
 from tilewise.core.module import KernelResources
@@ -44,8 +45,7 @@ def read_resources(cubin: bytes) -> tuple[KernelResources, ...]:
         sections = {section.name: section for section in _sections(cubin)}
         kernels = sorted(name.removeprefix(".nv.constant0.") for name in sections if name.startswith(".nv.constant0."))
         attributes = _attributes(cubin, sections) if kernels else {}
-    except (struct.error, _Malformed) as error:
-        reason = error if isinstance(error, _Malformed) else "cut short"
+    except _Malformed as reason:
         raise TilewiseError(f"These {len(cubin)} bytes are no cubin ({reason}): give one that NVRTC or ptxas made.") from None
     reserved = _RESERVED_SHARED_BYTES if _compute_capability(cubin) >= 90 else 0
     return tuple(_resources(kernel, attributes, sections.get(f".nv.shared.{kernel}"), reserved) for kernel in kernels)
@@ -67,20 +67,20 @@ def _resources(kernel: str, attributes: dict[tuple[int, str], int], shared: _Sec
 
 def _sections(cubin: bytes) -> Iterator[_Section]:
     """Yield the sections of a 64-bit little-endian ELF file for CUDA (System V ABI, chapter 4)."""
-    magic, elf_class = struct.unpack_from("<4sB", cubin)
-    (machine,) = struct.unpack_from("<H", cubin, 18)
+    magic, elf_class = _unpack("<4sB", cubin)
+    (machine,) = _unpack("<H", cubin, 18)
     if (magic, elf_class, machine) != (b"\x7fELF", _CLASS_64, _MACHINE_CUDA):
         raise _Malformed("no 64-bit ELF file for CUDA")
-    (table,) = struct.unpack_from("<Q", cubin, 40)
-    entry_bytes, count, names_index = struct.unpack_from("<HHH", cubin, 58)
+    (table,) = _unpack("<Q", cubin, 40)
+    entry_bytes, count, names_index = _unpack("<HHH", cubin, 58)
     names = _string_table(cubin, table + names_index * entry_bytes)
     for index in range(count):
-        name, _, _, _, offset, size = struct.unpack_from("<IIQQQQ", cubin, table + index * entry_bytes)
+        name, _, _, _, offset, size = _unpack("<IIQQQQ", cubin, table + index * entry_bytes)
         yield _Section(_string(names, name), offset, size)
 
 
 def _string_table(cubin: bytes, header: int) -> bytes:
-    offset, size = struct.unpack_from("<QQ", cubin, header + 24)
+    offset, size = _unpack("<QQ", cubin, header + 24)
     return cubin[offset : offset + size]
 
 
@@ -98,13 +98,13 @@ def _attributes(cubin: bytes, sections: dict[str, _Section]) -> dict[tuple[int, 
     values = {}
     at, end = info.offset, info.offset + info.size
     while at < end:
-        form, attribute, size = struct.unpack_from("<BBH", cubin, at)
+        form, attribute, size = _unpack("<BBH", cubin, at)
         at += 4
         if form != _VALUE:
             continue
         if attribute in (_REGCOUNT, _FRAME_SIZE, _MIN_STACK_SIZE):
-            symbol, value = struct.unpack_from("<II", cubin, at)
-            (name,) = struct.unpack_from("<I", cubin, symbols.offset + symbol * 24)
+            symbol, value = _unpack("<II", cubin, at)
+            (name,) = _unpack("<I", cubin, symbols.offset + symbol * 24)
             values[attribute, _string(strings, name)] = value
         at += size
     return values
@@ -113,5 +113,11 @@ def _attributes(cubin: bytes, sections: dict[str, _Section]) -> dict[tuple[int, 
 def _compute_capability(cubin: bytes) -> int:
     """Return such as 90: the second byte of e_flags since ELF ABI 8 (CUDA 13), the first before."""
     abi = cubin[8]
-    (flags,) = struct.unpack_from("<I", cubin, 48)
+    (flags,) = _unpack("<I", cubin, 48)
     return int(flags >> 8 if abi >= 8 else flags) & 0xFF
+
+
+def _unpack(form: str, cubin: bytes, offset: int = 0) -> tuple[Any, ...]:
+    if offset + struct.calcsize(form) > len(cubin):
+        raise _Malformed("cut short")
+    return struct.unpack_from(form, cubin, offset)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,11 +62,11 @@ def scan_includes(source: KernelSource) -> Includes:
             if (name, folder) in looked:
                 continue
             looked.add((name, folder))
-            if (path := _real_place(folder / name)) is None:
+            if (content := _read_file(folder / name)) is None:
                 continue
             found.add(name)
+            path = (folder / name).parent.resolve() / name.rpartition("/")[2]  # so that "a/../a/x.h" is "a/x.h"
             if path not in digests:
-                content = path.read_bytes()
                 digests[path] = hashlib.sha256(content).hexdigest()
                 folders.setdefault(path.parent)
                 texts.append(content.decode(errors="replace"))
@@ -82,8 +81,9 @@ def _read_names(text: str) -> tuple[set[str], bool]:
     return names - {None}, None in names or _COMMENTED.search(text) is not None
 
 
-def _real_place(path: Path) -> Path | None:
-    """Return `path` with its folder resolved, so that "a/../a/x.h" is "a/x.h"; None where no file can be read."""
-    if not (path.is_file() and os.access(path, os.R_OK)):
+def _read_file(path: Path) -> bytes | None:
+    """Return a regular file's contents, None where there is none that can be read, or its name cannot be one."""
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
         return None
-    return path.parent.resolve() / path.name

@@ -105,16 +105,18 @@ def supported_archs() -> tuple[str, ...]:
 def check_arch(arch: str) -> None:
     """Raise TilewiseError, naming the supported architectures nearest first, unless NVRTC compiles for `arch`."""
     known = supported_archs()
-    if _ARCH.fullmatch(arch) and arch.replace("compute_", "sm_") in known:
+    if isinstance(arch, str) and _ARCH.fullmatch(arch) and arch.replace("compute_", "sm_") in known:
         return
-    number = re.search(r"\d+", arch)
+    number = re.search(r"\d{1,9}", str(arch))
     wanted = int(number[0]) if number else 0
     ordered = sorted(known, key=lambda name: abs(_number(name) - wanted))
     raise TilewiseError(f"arch {arch!r} is none that {compiler_version()} compiles for. Nearest first: {', '.join(ordered)}.")
 
 
 def check_options(options: tuple[str, ...]) -> None:
-    """Raise TilewiseError for a raw option that would read files behind the cache's back."""
+    """Raise TilewiseError for a raw option that would read files behind the cache's back, or one string in place of a tuple."""
+    if isinstance(options, str):
+        raise TilewiseError(f"options = {options!r} is one string: give a tuple, such as ({options!r},).")
     for option in options:
         if _OPTIONS_NAMING_FILES.match(option):
             raise TilewiseError(f"option {option!r} names files to read: give folders as include_paths and texts as headers.")
