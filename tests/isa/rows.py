@@ -1,0 +1,13 @@
+"""Loads the rows: one module a theme."""
+
+from __future__ import annotations
+
+import importlib
+
+THEMES = ("rows_integer",)
+
+
+def load_rows() -> None:
+    """Import every theme, so that ROWS is whole."""
+    for theme in THEMES:
+        importlib.import_module(theme)

@@ -1,0 +1,46 @@
+"""Every row, run on the emulator and compared with its meaning: for this processor, and for one that has AVX2 at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import pytest
+from probe import BLOCKS, LANES, Probe, probes_of
+from row import ROWS, Row
+from rows import load_rows
+from tiny_kernel import ENTRY, Kernel
+
+from tilewise.core.launch import Launch
+from tilewise.core.module import Module
+from tilewise.emu.jit import AVX2, Target
+from tilewise.emu.machine import emulate
+
+load_rows()
+PROBES_A_KERNEL = 100
+
+
+def run_on_emulator(kernel: Kernel, target: Target | None) -> list[str]:
+    source, output = kernel.buffers()
+    launch = Launch(Module("probe", "sm_90", kernel.ptx), ENTRY, (BLOCKS, 1, 1), (LANES, 1, 1), (source, output))
+    emulate(launch, threads=1, target=target)
+    return kernel.complaints(output)
+
+
+def batches(probes: Iterable[Probe]) -> Iterator[list[Probe]]:
+    """The probes in lists of at most PROBES_A_KERNEL."""
+    rest = iter(probes)
+    while batch := list(islice(rest, PROBES_A_KERNEL)):
+        yield batch
+
+
+@pytest.mark.parametrize("target", [None, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_instruction_means_what_its_row_says(row: Row, target: Target | None) -> None:
+    complaints = []
+    for probes in batches(probes_of(row, quick=target is AVX2)):
+        kernel = Kernel("sm_90", "8.0")
+        for probe in probes:
+            kernel.add(probe)
+        complaints += run_on_emulator(kernel, target)
+    assert not complaints, "\n".join(complaints[:20])
