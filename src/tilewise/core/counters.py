@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Space = Literal["global", "shared", "local"]
-Kind = Literal["load", "store", "atomic"]
+Kind = Literal["load", "store", "copy", "atomic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class Counters:
     shared_store_requests: int = 0
     shared_store_bytes: int = 0
     shared_store_wavefronts: int = 0
+    shared_async_store_bytes: int = 0
+    """What cp.async wrote to shared memory, zeros included; its global side counts as loads."""
     worst_bank_conflict_ways: int = 0
     """Over all shared accesses; 1 is conflict-free, 0 is no shared access."""
     barriers: int = 0

@@ -15,9 +15,11 @@ LIBRARY = Path(__file__).parent / "runtime" / "libtilewise_runtime.so"
 
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED = range(1, 8)
 """enum tw_status."""
-FAULT_KINDS = ("out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock")
+FAULT_KINDS = ("out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock", "out of bounds")
 """enum tw_fault_kind, in words."""
-RUNTIME_FUNCTIONS = ("access", "count", "resolve", "next", "park")
+OUT_OF_SHARED = 5
+"""The one of them that is about the shared side of a copy."""
+RUNTIME_FUNCTIONS = ("access", "count", "resolve", "next", "park", "copy_copy", "copy_commit", "copy_wait")
 """Fields of Context that compiled kernels call through."""
 
 
@@ -54,7 +56,9 @@ class Site(ctypes.Structure):
 class SiteCounts(ctypes.Structure):
     """struct tw_site_counts."""
 
-    _fields_ = [(name, c_uint64) for name in ("requests", "lanes", "transactions", "worst", "worst_ways")]
+    _fields_ = [
+        (name, c_uint64) for name in ("requests", "lanes", "transactions", "worst", "worst_ways", "read_bytes", "written_bytes")
+    ]
 
 
 class Fault(ctypes.Structure):
@@ -93,8 +97,9 @@ class Context(ctypes.Structure):
         ("warps", c_void_p),
         *((name, c_uint64) for name in ("warp_bytes", "warp_count", "threads", "words")),
         ("next_block", c_void_p),
+        ("copies", c_void_p),
         *((name, c_uint64) for name in ("last_block", "chunk")),
-        ("padding", c_uint8 * 24),
+        ("padding", c_uint8 * 56),
         ("addresses", c_uint64 * LANES),
         ("values", c_uint8 * (ELEMENTS * LANES * 8)),
     ]

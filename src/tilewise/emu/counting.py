@@ -38,22 +38,25 @@ def add_up(kernel: CompiledKernel, counts: list[Counts], barriers: int) -> Count
                 _raise_to(totals[site], transactions, 0)
     fma = sum(n * (LANES * int(blocks[position, 0]) + int(blocks[position, 2])) for position, n in tally.fma.items())
     sites = tuple(
-        _site_counters(step, total) for step, total in zip(kernel.program.sites, totals, strict=True) if step.access is not None
+        _site_counters(step, total)
+        for step, total in zip(kernel.program.sites, totals, strict=True)
+        if step.access is not None and step.access.space != "async"
     )
-    return replace(sum_sites(sites), barriers=barriers, fma=fma)
+    written = sum(total["written_bytes"] for total in totals)
+    return replace(sum_sites(sites), barriers=barriers, fma=fma, shared_async_store_bytes=written)
 
 
 def sum_sites(sites: tuple[SiteCounters, ...]) -> Counters:
     """Return the totals over all sites."""
 
-    def total(field: str, space: str, kind: str) -> int:
-        return sum(getattr(site, field) for site in sites if site.space == space and site.kind == kind)
+    def total(field: str, space: str, *kinds: str) -> int:
+        return sum(getattr(site, field) for site in sites if site.space == space and site.kind in kinds)
 
     return Counters(
-        requested_load_bytes=total("bytes", "global", "load"),
+        requested_load_bytes=total("bytes", "global", "load", "copy"),
         requested_store_bytes=total("bytes", "global", "store"),
-        global_load_requests=total("requests", "global", "load"),
-        global_load_sectors=total("transactions", "global", "load"),
+        global_load_requests=total("requests", "global", "load", "copy"),
+        global_load_sectors=total("transactions", "global", "load", "copy"),
         global_store_requests=total("requests", "global", "store"),
         global_store_sectors=total("transactions", "global", "store"),
         shared_load_requests=total("requests", "shared", "load"),
@@ -69,7 +72,10 @@ def sum_sites(sites: tuple[SiteCounters, ...]) -> Counters:
 
 def _site_totals(index: int, counts: list[Counts]) -> dict[str, int]:
     rows = [site_counts[index] for _, site_counts, _ in counts]
-    totals = {field: sum(int(getattr(row, field)) for row in rows) for field in ("requests", "lanes", "transactions")}
+    totals = {
+        field: sum(int(getattr(row, field)) for row in rows)
+        for field in ("requests", "lanes", "transactions", "read_bytes", "written_bytes")
+    }
     totals |= {field: max(int(getattr(row, field)) for row in rows) for field in ("worst", "worst_ways")}
     return totals
 
@@ -90,7 +96,7 @@ def _site_counters(step: Step, total: dict[str, int]) -> SiteCounters:
         line=place.line if place else 0,
         opcode=step.instruction.opcode,
         requests=total["requests"],
-        bytes=total["lanes"] * access.bytes,
+        bytes=total["read_bytes"] if access.kind == "copy" else total["lanes"] * access.bytes,
         transactions=total["transactions"],
         worst=total["worst"],
         worst_conflict_ways=total["worst_ways"],

@@ -1,11 +1,13 @@
-"""Arithmetic, logic, comparison and selection. NVRTC contracts and rounds at compile time; here each rounding is its own form."""
+"""Integer arithmetic: sums, products, quotients, and the carry flag of extended precision."""
 
 from __future__ import annotations
 
-from tilewise.emu.isa.spec import BITS, FLOATS, INTEGERS, SIGNED, op
+from tilewise.emu.isa.spec import INTEGERS, SIGNED, op
 from tilewise.emu.lanes import Lanes, Value, bits_of
 
-# -- integers
+PART = "lo hi"
+CARRYING = "u32 s32 u64 s64"
+"""The types of extended-precision arithmetic."""
 
 
 @op("add.TYPE d, a, b", TYPE=INTEGERS)
@@ -13,36 +15,69 @@ def add(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.binary("add", a, b)
 
 
+@op("add.sat.s32 d, a, b")
+def add_saturating(lanes: Lanes, a: Value, b: Value) -> Value:
+    return lanes.intrinsic("llvm.sadd.sat", a, b)
+
+
 @op("sub.TYPE d, a, b", TYPE=INTEGERS)
 def sub(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.binary("sub", a, b)
 
 
-@op("mul.lo.TYPE d, a, b", TYPE=INTEGERS)
-def mul_lo(lanes: Lanes, a: Value, b: Value) -> Value:
-    return lanes.binary("mul", a, b)
+@op("sub.sat.s32 d, a, b")
+def sub_saturating(lanes: Lanes, a: Value, b: Value) -> Value:
+    return lanes.intrinsic("llvm.ssub.sat", a, b)
+
+
+@op("mul.PART.TYPE d, a, b", PART=PART, TYPE=INTEGERS)
+def mul(lanes: Lanes, a: Value, b: Value, *, part: str, type: str) -> Value:
+    if part == "lo":
+        return lanes.binary("mul", a, b)
+    product = lanes.binary("mul", widen(lanes, a, type), widen(lanes, b, type))
+    return lanes.truncate(a.type, lanes.binary("lshr", product, lanes.constant(product.type, bits_of(a.type))))
 
 
 @op("mul.wide.TYPE d:wide(TYPE), a, b", TYPE="u16 u32 s16 s32")
 def mul_wide(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return lanes.binary("mul", _widen(lanes, a, type), _widen(lanes, b, type))
+    return lanes.binary("mul", widen(lanes, a, type), widen(lanes, b, type))
 
 
-@op("mul.hi.TYPE d, a, b", TYPE=INTEGERS)
-def mul_hi(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    product = lanes.binary("mul", _widen(lanes, a, type), _widen(lanes, b, type))
-    high = lanes.binary("lshr", product, lanes.constant(product.type, bits_of(a.type)))
-    return lanes.truncate(a.type, high)
+@op("mad.PART.TYPE d, a, b, c", PART=PART, TYPE=INTEGERS)
+def mad(lanes: Lanes, a: Value, b: Value, c: Value, *, part: str, type: str) -> Value:
+    return lanes.binary("add", mul(lanes, a, b, part=part, type=type), c)
 
 
-@op("mad.lo.TYPE d, a, b, c", TYPE=INTEGERS)
-def mad_lo(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
-    return lanes.binary("add", lanes.binary("mul", a, b), c)
+@op("mad.hi.sat.s32 d, a, b, c")
+def mad_saturating(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
+    return lanes.intrinsic("llvm.sadd.sat", mul(lanes, a, b, part="hi", type="s32"), c)
 
 
 @op("mad.wide.TYPE d:wide(TYPE), a, b, c:wide(TYPE)", TYPE="u16 u32 s16 s32")
 def mad_wide(lanes: Lanes, a: Value, b: Value, c: Value, *, type: str) -> Value:
-    return lanes.binary("add", mul_wide(lanes, a, b, type=type), c)  # type: ignore[arg-type]
+    return lanes.binary("add", mul_wide(lanes, a, b, type=type), c)
+
+
+@op("mul24.PART.TYPE d, a, b", PART=PART, TYPE="u32 s32")
+def mul24(lanes: Lanes, a: Value, b: Value, *, part: str, type: str) -> Value:
+    """The low 32 of the product's 48 bits, or the high 32."""
+    product = lanes.binary("mul", *(widen(lanes, _low_24_bits(lanes, value, type), type) for value in (a, b)))
+    return lanes.truncate("i32", product if part == "lo" else lanes.binary("lshr", product, lanes.constant("i64", 16)))
+
+
+@op("mad24.PART.TYPE d, a, b, c", PART=PART, TYPE="u32 s32")
+def mad24(lanes: Lanes, a: Value, b: Value, c: Value, *, part: str, type: str) -> Value:
+    return lanes.binary("add", mul24(lanes, a, b, part=part, type=type), c)
+
+
+@op("mad24.hi.sat.s32 d, a, b, c")
+def mad24_saturating(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
+    return lanes.intrinsic("llvm.sadd.sat", mul24(lanes, a, b, part="hi", type="s32"), c)
+
+
+@op("sad.TYPE d, a, b, c", TYPE=INTEGERS)
+def sad(lanes: Lanes, a: Value, b: Value, c: Value, *, type: str) -> Value:
+    return lanes.binary("add", c, lanes.binary("sub", maximum(lanes, a, b, type=type), minimum(lanes, a, b, type=type)))
 
 
 @op("neg.TYPE d, a", TYPE=SIGNED)
@@ -52,138 +87,139 @@ def neg(lanes: Lanes, a: Value) -> Value:
 
 @op("abs.TYPE d, a", TYPE=SIGNED)
 def absolute(lanes: Lanes, a: Value) -> Value:
-    return lanes.intrinsic("llvm.smax", a, neg(lanes, a))  # type: ignore[arg-type]
+    return lanes.intrinsic("llvm.smax", a, neg(lanes, a))
 
 
 @op("min.TYPE d, a, b", TYPE=INTEGERS)
 def minimum(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return lanes.intrinsic(f"llvm.{_sign(type)}min", a, b)
+    return lanes.intrinsic(f"llvm.{sign_of(type)}min", a, b)
 
 
 @op("max.TYPE d, a, b", TYPE=INTEGERS)
 def maximum(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return lanes.intrinsic(f"llvm.{_sign(type)}max", a, b)
+    return lanes.intrinsic(f"llvm.{sign_of(type)}max", a, b)
 
 
-@op("and.TYPE d, a, b", TYPE=("pred", *BITS))
-def and_(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return _logic(lanes, "and", a, b, type)
+@op("min.relu.s32 d, a, b")
+def minimum_relu(lanes: Lanes, a: Value, b: Value) -> Value:
+    return lanes.intrinsic("llvm.smax", lanes.intrinsic("llvm.smin", a, b), lanes.constant("i32", 0))
 
 
-@op("or.TYPE d, a, b", TYPE=("pred", *BITS))
-def or_(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return _logic(lanes, "or", a, b, type)
+@op("max.relu.s32 d, a, b")
+def maximum_relu(lanes: Lanes, a: Value, b: Value) -> Value:
+    return lanes.intrinsic("llvm.smax", lanes.intrinsic("llvm.smax", a, b), lanes.constant("i32", 0))
 
 
-@op("xor.TYPE d, a, b", TYPE=("pred", *BITS))
-def xor(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return _logic(lanes, "xor", a, b, type)
+# -- quotients: by 0 the manual leaves them open; here as an H200 gives them, all ones and the dividend
 
 
-@op("not.TYPE d, a", TYPE=("pred", *BITS))
-def not_(lanes: Lanes, a: Value, *, type: str) -> Value:
-    return _logic(lanes, "xor", a, lanes.constant(a.type, -1), type)
+@op("div.TYPE d, a, b", TYPE=INTEGERS)
+def div(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
+    if _divides_safely(b, type):
+        return lanes.operation("sdiv" if type[0] == "s" else "udiv", a, b)
+    if type[0] == "u":
+        return _unsigned_quotient(lanes, a, b)
+    size = _unsigned_quotient(lanes, absolute(lanes, a), absolute(lanes, b))
+    zero = lanes.constant(a.type, 0)
+    unlike = lanes.compare("icmp slt", lanes.binary("xor", a, b), zero)
+    quotient = lanes.select(unlike, neg(lanes, size), size)
+    return lanes.select(lanes.compare("icmp eq", b, zero), lanes.constant(a.type, -1), quotient)
 
 
-@op("shl.TYPE d, a, b:u32", TYPE=BITS)
-def shl(lanes: Lanes, a: Value, b: Value) -> Value:
-    return _shift(lanes, "shl", a, b)
+@op("rem.TYPE d, a, b", TYPE=INTEGERS)
+def rem(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
+    if _divides_safely(b, type):
+        return lanes.operation("srem" if type[0] == "s" else "urem", a, b)
+    return lanes.binary("sub", a, lanes.binary("mul", div(lanes, a, b, type=type), b))
 
 
-@op("shr.TYPE d, a, b:u32", TYPE=BITS + INTEGERS)
-def shr(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
-    return _shift(lanes, "ashr" if type[0] == "s" else "lshr", a, b)
+def _divides_safely(b: Value, type_: str) -> bool:
+    """Whether the divisor is a constant by which the processor's own division cannot trap."""
+    return b.is_uniform and b.constant is not None and b.constant != 0 and (b.constant != -1 or type_[0] == "u")
 
 
-# -- floating point: IEEE round to nearest even, subnormals kept
+def _unsigned_quotient(lanes: Lanes, a: Value, b: Value) -> Value:
+    """a / b rounded down; all ones where b is 0.
+
+    Up to 32 bits in double precision: a quotient of two such numbers is a whole number or far enough from the next one that rounding
+    does not reach it.
+    """
+    none = lanes.compare("icmp eq", b, lanes.constant(b.type, 0))
+    divisor = lanes.select(none, lanes.constant(b.type, 1), b)
+    if bits_of(a.type) == 64:
+        quotient = lanes.operation("udiv", a, divisor)
+    else:
+        exact = lanes.operation("fdiv", lanes.convert("uitofp", "double", a), lanes.convert("uitofp", "double", divisor))
+        quotient = lanes.convert("fptoui", a.type, exact)
+    return lanes.select(none, lanes.constant(a.type, -1), quotient)
 
 
-@op("add{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
-def add_float(lanes: Lanes, a: Value, b: Value) -> Value:
-    return lanes.operation("fadd", a, b)
+# -- extended precision: the carry flag is a hidden register; after a subtraction it holds the borrow
 
 
-@op("sub{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
-def sub_float(lanes: Lanes, a: Value, b: Value) -> Value:
-    return lanes.operation("fsub", a, b)
+@op("add.cc.TYPE d, a, b", TYPE=CARRYING, carry="out")
+def add_cc(lanes: Lanes, a: Value, b: Value) -> tuple[Value, Value]:
+    total = lanes.binary("add", a, b)
+    return total, lanes.compare("icmp ult", total, a)
 
 
-@op("mul{.rn}.TYPE d, a, b", TYPE=FLOATS, no_effect="rn")
-def mul_float(lanes: Lanes, a: Value, b: Value) -> Value:
-    return lanes.operation("fmul", a, b)
+@op("addc.TYPE d, a, b", TYPE=CARRYING, carry="in")
+def addc(lanes: Lanes, a: Value, b: Value, carry: Value) -> Value:
+    return lanes.binary("add", lanes.binary("add", a, b), lanes.convert("zext", a.type, carry))
 
 
-@op("fma.rn.TYPE d, a, b, c", TYPE=FLOATS, counts_fma=True)
-def fma(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
-    return lanes.fma(a, b, c)
+@op("addc.cc.TYPE d, a, b", TYPE=CARRYING, carry="in out")
+def addc_cc(lanes: Lanes, a: Value, b: Value, carry: Value) -> tuple[Value, Value]:
+    first, over = add_cc(lanes, a, b)
+    total, again = add_cc(lanes, first, lanes.convert("zext", a.type, carry))
+    return total, lanes.operation("or", over, again)
 
 
-# -- comparison and selection
-
-INTEGER_COMPARISONS = "eq ne lt le gt ge"
-FLOAT_COMPARISONS = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan"
-_FCMP = {
-    **{name: f"fcmp o{name}" for name in ("eq", "lt", "le", "gt", "ge", "ne")},
-    **{f"{name}u": f"fcmp u{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    "num": "fcmp ord",
-    "nan": "fcmp uno",
-}
+@op("sub.cc.TYPE d, a, b", TYPE=CARRYING, carry="out")
+def sub_cc(lanes: Lanes, a: Value, b: Value) -> tuple[Value, Value]:
+    return lanes.binary("sub", a, b), lanes.compare("icmp ult", a, b)
 
 
-@op("setp.CMP.TYPE p:pred, a, b", CMP=INTEGER_COMPARISONS, TYPE=INTEGERS)
-def setp(lanes: Lanes, a: Value, b: Value, *, cmp: str, type: str) -> Value:
-    return lanes.compare(f"icmp {cmp if cmp in ('eq', 'ne') else _sign(type) + cmp}", a, b)
+@op("subc.TYPE d, a, b", TYPE=CARRYING, carry="in")
+def subc(lanes: Lanes, a: Value, b: Value, borrow: Value) -> Value:
+    return lanes.binary("sub", lanes.binary("sub", a, b), lanes.convert("zext", a.type, borrow))
 
 
-@op("setp.CMP.TYPE p:pred, a, b", CMP="eq ne", TYPE=BITS)
-def setp_bits(lanes: Lanes, a: Value, b: Value, *, cmp: str) -> Value:
-    return lanes.compare(f"icmp {cmp}", a, b)
+@op("subc.cc.TYPE d, a, b", TYPE=CARRYING, carry="in out")
+def subc_cc(lanes: Lanes, a: Value, b: Value, borrow: Value) -> tuple[Value, Value]:
+    first, under = sub_cc(lanes, a, b)
+    rest, again = sub_cc(lanes, first, lanes.convert("zext", a.type, borrow))
+    return rest, lanes.operation("or", under, again)
 
 
-@op("setp.CMP.TYPE p:pred, a, b", CMP=FLOAT_COMPARISONS, TYPE=FLOATS)
-def setp_float(lanes: Lanes, a: Value, b: Value, *, cmp: str) -> Value:
-    return lanes.compare(_FCMP[cmp], a, b)
+@op("mad.PART.cc.TYPE d, a, b, c", PART=PART, TYPE=CARRYING, carry="out")
+def mad_cc(lanes: Lanes, a: Value, b: Value, c: Value, *, part: str, type: str) -> tuple[Value, Value]:
+    return add_cc(lanes, mul(lanes, a, b, part=part, type=type), c)
 
 
-@op("selp.TYPE d, a, b, c:pred", TYPE=BITS + INTEGERS + FLOATS)
-def selp(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
-    return lanes.select(c, a, b)
+@op("madc.PART.TYPE d, a, b, c", PART=PART, TYPE=CARRYING, carry="in")
+def madc(lanes: Lanes, a: Value, b: Value, c: Value, carry: Value, *, part: str, type: str) -> Value:
+    return addc(lanes, mul(lanes, a, b, part=part, type=type), c, carry)
+
+
+@op("madc.PART.cc.TYPE d, a, b, c", PART=PART, TYPE=CARRYING, carry="in out")
+def madc_cc(lanes: Lanes, a: Value, b: Value, c: Value, carry: Value, *, part: str, type: str) -> tuple[Value, Value]:
+    return addc_cc(lanes, mul(lanes, a, b, part=part, type=type), c, carry)
 
 
 # -- helpers
 
 
-def _sign(type_: str) -> str:
+def sign_of(type_: str) -> str:
+    """LLVM's letter for a type's signedness."""
     return "s" if type_[0] == "s" else "u"
 
 
-def _widen(lanes: Lanes, a: Value, type_: str) -> Value:
+def widen(lanes: Lanes, a: Value, type_: str) -> Value:
+    """Twice as wide, extended as PTX type `type_` says."""
     return lanes.extend("sext" if type_[0] == "s" else "zext", f"i{2 * bits_of(a.type)}", a)
 
 
-def _logic(lanes: Lanes, op_name: str, a: Value, b: Value, type_: str) -> Value:
-    return lanes.operation(op_name, a, b) if type_ == "pred" else lanes.binary(op_name, a, b)
-
-
-def _shift(lanes: Lanes, op_name: str, a: Value, count: Value) -> Value:
-    """Counts past the width give 0 (or the sign): PTX clamps them, LLVM leaves them undefined."""
-    bits = bits_of(a.type)
-    if count.constant is not None and count.is_uniform:
-        amount = count.constant & 0xFFFFFFFF
-        if amount < bits:
-            return lanes.binary(op_name, a, lanes.constant(a.type, amount))
-        return lanes.binary("ashr", a, lanes.constant(a.type, bits - 1)) if op_name == "ashr" else lanes.constant(a.type, 0)
-    limit = lanes.constant("i32", bits - 1 if op_name == "ashr" else bits)
-    clamped = _resize(lanes, lanes.intrinsic("llvm.umin", count, limit), a.type)
-    if op_name == "ashr":
-        return lanes.binary(op_name, a, clamped)
-    inside = lanes.compare("icmp ult", clamped, lanes.constant(a.type, bits))
-    masked = lanes.binary("and", clamped, lanes.constant(a.type, bits - 1))
-    return lanes.select(inside, lanes.binary(op_name, a, masked), lanes.constant(a.type, 0))
-
-
-def _resize(lanes: Lanes, a: Value, type_: str) -> Value:
-    """Zero-extend or truncate to an integer type."""
-    if bits_of(a.type) == bits_of(type_):
-        return a
-    return lanes.extend("zext", type_, a) if bits_of(a.type) < bits_of(type_) else lanes.truncate(type_, a)
+def _low_24_bits(lanes: Lanes, a: Value, type_: str) -> Value:
+    up = lanes.binary("shl", a, lanes.constant("i32", 8))
+    return lanes.binary("ashr" if type_[0] == "s" else "lshr", up, lanes.constant("i32", 8))

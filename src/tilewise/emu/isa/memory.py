@@ -17,9 +17,9 @@ class Access:
     """What one instruction does to memory. `count` elements of PTX type `type` a lane, side by side."""
 
     kind: str
-    """load or store."""
+    """load or store; copy, commit or wait of cp.async."""
     space: str
-    """global, shared or param."""
+    """global, shared or param; async for the groups of cp.async."""
     type: str
     count: int
 

@@ -203,9 +203,11 @@ def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
 
 
 @functools.cache
-def find_form(opcode: str) -> tuple[Form, dict[str, str]] | None:
-    """The one form that spells `opcode`, with its modifiers; None where there is none."""
+def find_form(opcode: str, operands: int | None = None) -> tuple[Form, dict[str, str]] | None:
+    """The one form that spells `opcode` and takes so many operands (None: any), with its modifiers; None where there is none."""
     for form in FORMS.get(opcode.partition(".")[0], ()):
+        if operands is not None and operands != len(form.operands):
+            continue
         modifiers = form.match(opcode)
         if modifiers is not None:
             return form, modifiers

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from tilewise.emu.abi import Context
 from tilewise.emu.isa.memory import Access
@@ -22,7 +23,7 @@ from tilewise.emu.lower.program import Step
 from tilewise.emu.lower.request import Requests, is_aligned
 from tilewise.emu.lower.transfer import Transfer
 from tilewise.emu.patterns import LANES
-from tilewise.ptx.ast import Address, Operand, Register, Symbol, Vector
+from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
 
 
 @dataclass(slots=True)
@@ -57,6 +58,9 @@ class Memory:
         """Emit one access."""
         access = step.access
         assert access is not None
+        if access.kind in ("copy", "commit", "wait"):
+            self._lower_async(step, access)
+            return
         operand = (step.sources if access.kind == "load" else step.sources[:1])[0][0]
         assert isinstance(operand, Address)
         if access.space == "param":
@@ -128,10 +132,7 @@ class Memory:
     # -- careful: the runtime does it
 
     def _careful(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
-        mask = self.body.mask or "-1"
-        if self.body.guard is not None:
-            bits = self.lanes.mask_bits(self.body.guard)
-            mask = self.lanes.define(f"and i32 {mask}, {bits}")
+        mask = self._active()
         self.body.has_effects = True
         self.body.store_addresses(address)
         self._call_runtime(step, access, values, mask, counted=False)
@@ -166,6 +167,49 @@ class Memory:
             else:
                 results.append(self.lanes.full(type_, self.lanes.define(f"load {vector_type(type_)}, ptr {slot}")))
         return results
+
+    # -- cp.async: the runtime keeps the copies and carries them out at the waits
+
+    def _lower_async(self, step: Step, access: Access) -> None:
+        body, lanes = self.body, self.lanes
+        if access.kind == "copy":
+            self._describe_copy(step)
+        pending = -1 if not step.sources else cast(Integer, step.sources[0][0]).value if access.kind == "wait" else 0
+        if lanes.dry:
+            return
+        body.settle()
+        body.has_effects = True
+        mask = self._active()
+        arguments = {"copy": f"i32 {step.site}, i32 {mask}", "commit": f"i32 {mask}", "wait": f"i32 {mask}, i32 {pending}"}
+        lanes.emit(f"call void {body.context_field('copy_' + access.kind)}(ptr %context, {arguments[access.kind]})")
+
+    def _describe_copy(self, step: Step) -> None:
+        """Store where a copy's lanes read and write, and how many of its bytes they read."""
+        (target, _), (source, _), (size, _), *rest = step.sources
+        assert isinstance(target, Address) and isinstance(source, Address) and isinstance(size, Integer)
+        lanes, shared = self.lanes, Access("store", "shared", "b8", size.value)
+        places = [self._base(source, cast(Access, step.access)), self._base(target, shared)]
+        bytes_ = self._copied_bytes(rest[0][0], size.value) if rest else lanes.constant("i32", size.value)
+        if lanes.dry or None in places or bytes_ is None:
+            return
+        self.body.store_addresses(self._at(cast(Value, places[0]), source.offset))
+        whole = lanes.constant("i32", size.value)
+        for index, value in enumerate((self._at(cast(Value, places[1]), target.offset), bytes_, whole)):
+            slot = self.body.context_address("values", 4 * LANES * index)
+            lanes.emit(f"store {vector_type('i32')} {lanes.vector(value)}, ptr {slot}")
+
+    def _copied_bytes(self, operand: Operand, size: int) -> Value | None:
+        value = self.body.read(operand.name) if isinstance(operand, Register) else self.body.value(operand, "u32")
+        if value is not None and value.type == "i1":  # a predicate: whether to read nothing
+            return self.lanes.select(value, self.lanes.constant("i32", 0), self.lanes.constant("i32", size))
+        return value
+
+    def _active(self) -> str:
+        """The lanes that carry out the instruction at hand."""
+        mask = self.body.mask or "-1"
+        if self.body.guard is None:
+            return mask
+        return self.lanes.define(f"and i32 {mask}, {self.lanes.mask_bits(self.body.guard)}")
 
     # -- all lanes together
 

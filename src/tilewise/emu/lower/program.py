@@ -155,8 +155,8 @@ def _decode(instruction: Instruction, sites: list[Step]) -> Step:
 
 
 def _match(instruction: Instruction) -> Step:
-    found = find_form(instruction.opcode)
-    if found is None or len(found[0].operands) != len(instruction.operands):
+    found = find_form(instruction.opcode, len(instruction.operands))
+    if found is None:
         return Step(instruction, None)
     form, modifiers = found
     step = Step(instruction, form, modifiers)

@@ -8,6 +8,7 @@ from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.program import Step
 from tilewise.emu.lower.tally import SECTOR_BYTES, sectors_by_alignment, shared_cost
 from tilewise.emu.patterns import LANES
+from tilewise.hw.banks import AccessKind
 
 
 def is_aligned(access: Access, address: Value) -> bool:
@@ -41,7 +42,8 @@ class Requests:
         offsets = address.offsets or (0,) * LANES
         tally.requests.append((position, site))
         if access.space == "shared":
-            tally.constant.append((position, site, *shared_cost(offsets, access.bytes)))
+            kind: AccessKind = "store" if access.kind == "store" else "load"
+            tally.constant.append((position, site, *shared_cost(offsets, access.bytes, kind)))
             return
         table = sectors_by_alignment(offsets, access.bytes)
         possible = {table[start] for start in self._possible_starts(access, address)}

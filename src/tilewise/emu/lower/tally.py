@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from tilewise.hw.banks import FULL_MASK, conflict_ways, wavefronts
+from tilewise.hw.banks import FULL_MASK, AccessKind, conflict_ways, wavefronts
 
 SECTOR_BYTES = 32
 
@@ -39,16 +39,16 @@ def sectors_by_alignment(offsets: tuple[int, ...], size: int) -> tuple[int, ...]
     )
 
 
-def shared_cost(offsets: tuple[int, ...], size: int) -> tuple[int, int]:
+def shared_cost(offsets: tuple[int, ...], size: int, kind: AccessKind) -> tuple[int, int]:
     """Return wavefronts and conflict ways of lanes at scalar + offsets, for a scalar that leaves every lane aligned.
 
     Adding a multiple of 4 rotates the banks and changes neither, so the offsets count from lane 0's.
     """
-    return _shared_cost(tuple(offset - offsets[0] for offset in offsets), size)
+    return _shared_cost(tuple(offset - offsets[0] for offset in offsets), size, kind)
 
 
 @functools.lru_cache(maxsize=4096)
-def _shared_cost(offsets: tuple[int, ...], size: int) -> tuple[int, int]:
+def _shared_cost(offsets: tuple[int, ...], size: int, kind: AccessKind) -> tuple[int, int]:
     start = -min(offsets) + (min(offsets) % 128)
     addresses = [start + offset for offset in offsets]
-    return wavefronts(addresses, FULL_MASK, size), conflict_ways(addresses, FULL_MASK, size)
+    return wavefronts(addresses, FULL_MASK, size, kind), conflict_ways(addresses, FULL_MASK, size, kind)

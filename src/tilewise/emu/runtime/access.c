@@ -4,7 +4,7 @@
 
 #include "tilewise.h"
 
-static const struct tw_buffer* find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
+const struct tw_buffer* tw_find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
         const struct tw_buffer* buffer = &context->buffers[i];
         if (address >= buffer->low && address < buffer->high) return buffer->high - address >= bytes ? buffer : 0;
@@ -13,7 +13,7 @@ static const struct tw_buffer* find_buffer(const struct tw_context* context, uin
 }
 
 uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
-    const struct tw_buffer* buffer = find_buffer(context, address, extent);
+    const struct tw_buffer* buffer = tw_find_buffer(context, address, extent);
     if (!buffer || (is_store && !buffer->writable)) return 0;
     struct tw_range* range = &context->ranges[group];
     range->low = buffer->low;
@@ -35,7 +35,7 @@ static uint8_t* locate(struct tw_context* context, const struct tw_warp* warp, u
         tw_report(context, warp, TW_OUT_OF_BOUNDS, site_index, lane, address);
         return 0;
     }
-    const struct tw_buffer* buffer = find_buffer(context, address, bytes);
+    const struct tw_buffer* buffer = tw_find_buffer(context, address, bytes);
     if (!buffer || (site->is_store && !buffer->writable)) {
         tw_report(context, warp, buffer ? TW_READ_ONLY : TW_OUT_OF_BOUNDS, site_index, lane, address);
         return 0;

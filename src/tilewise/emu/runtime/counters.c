@@ -18,7 +18,7 @@ static uint32_t count_sectors_in_order(const uint64_t* addresses, uint32_t mask,
 }
 
 // The same for lanes in any order. A new sector is looked for among the latest first.
-static uint32_t count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
+uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
     const uint32_t in_order = count_sectors_in_order(addresses, mask, bytes);
     if (in_order) return in_order;
     uint64_t seen[2 * TW_LANES];
@@ -52,18 +52,33 @@ static uint32_t count_ways(const uint64_t* addresses, uint32_t mask, uint32_t by
     return most;
 }
 
+static uint32_t agree_in_pairs(const uint64_t* addresses, uint32_t mask, uint32_t distance) {
+    for (uint32_t lane = 0; lane < TW_LANES; ++lane) {
+        const uint32_t other = lane ^ distance;
+        if ((mask >> lane & 1) && (mask >> other & 1) && addresses[lane] != addresses[other]) return 0;
+    }
+    return 1;
+}
+
+// Lanes that shared memory serves together: of accesses of 8 and 16 bytes a half and a quarter of the warp, and twice as many if
+// the lanes of a load agree in pairs (hw/banks.py).
+static uint32_t count_served_together(const uint64_t* addresses, uint32_t mask, uint32_t bytes, uint32_t is_store) {
+    if (bytes <= WORD_BYTES) return TW_LANES;
+    const uint32_t lanes = TW_LANES * WORD_BYTES / bytes;
+    return !is_store && (agree_in_pairs(addresses, mask, 1) || agree_in_pairs(addresses, mask, 2)) ? 2 * lanes : lanes;
+}
+
 void tw_count(struct tw_context* context, uint32_t site_index, uint32_t mask) {
     const struct tw_site* site = &context->sites[site_index];
     struct tw_site_counts* counts = &context->site_counts[site_index];
     const uint32_t bytes = site->element_bytes * site->elements;
     uint64_t transactions = 0;
     if (site->space == TW_GLOBAL) {
-        transactions = count_sectors(context->addresses, mask, bytes);
+        transactions = tw_count_sectors(context->addresses, mask, bytes);
     } else {
-        // Accesses of 8 and 16 bytes are served by halves and quarters of the warp (hw/banks.py).
-        const uint32_t groups = bytes <= WORD_BYTES ? 1 : bytes / WORD_BYTES, width = TW_LANES / groups;
-        for (uint32_t group = 0; group < groups; ++group) {
-            const uint32_t part = groups == 1 ? mask : mask & (((1u << width) - 1) << (group * width));
+        const uint32_t width = count_served_together(context->addresses, mask, bytes, site->is_store);
+        for (uint32_t first = 0; first < TW_LANES; first += width) {
+            const uint32_t part = width == TW_LANES ? mask : mask & (((1u << width) - 1) << first);
             const uint32_t ways = part ? count_ways(context->addresses, part, bytes) : 0;
             transactions += ways;
             if (ways > counts->worst_ways) counts->worst_ways = ways;

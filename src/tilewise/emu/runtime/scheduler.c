@@ -76,6 +76,7 @@ static void start_block(struct tw_context* context, uint64_t block) {
     context->ctaid[2] = (uint32_t)(block / context->nctaid[0] / context->nctaid[1]);
     memset(context->shared, 0, context->shared_bytes);
     memset(context->warps, 0, context->warp_bytes * context->warp_count);
+    tw_forget_copies(context);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         struct tw_warp* warp = warp_at(context, i);
         const uint64_t threads = context->threads - TW_LANES * i;
@@ -162,8 +163,7 @@ static uint32_t run_block(struct tw_context* context, uint64_t block) {
     }
 }
 
-// Takes blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
-EXPORT uint32_t tw_run(struct tw_context* context) {
+static uint32_t run_blocks(struct tw_context* context) {
     for (;;) {
         const uint64_t first = __atomic_fetch_add(context->next_block, context->chunk, __ATOMIC_RELAXED);
         if (first >= context->last_block) return TW_EXITED;
@@ -176,11 +176,19 @@ EXPORT uint32_t tw_run(struct tw_context* context) {
     }
 }
 
+// Takes blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
+EXPORT uint32_t tw_run(struct tw_context* context) {
+    const uint32_t status = run_blocks(context);
+    tw_free_copies(context);
+    return status;
+}
+
 // Sizes and entry points, for the Python side to check and to fill contexts with.
 EXPORT void tw_abi(uint64_t* sizes, void** functions) {
     const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),     sizeof(struct tw_range),
                               sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts)};
-    void* const entries[] = {(void*)tw_access, (void*)tw_count, (void*)tw_resolve, (void*)tw_next, (void*)tw_park};
+    void* const entries[] = {(void*)tw_access, (void*)tw_count, (void*)tw_resolve,     (void*)tw_next,
+                             (void*)tw_park,   (void*)tw_copy,  (void*)tw_copy_commit, (void*)tw_copy_wait};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

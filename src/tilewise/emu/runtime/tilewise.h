@@ -25,6 +25,7 @@ enum tw_fault_kind {
     TW_READ_ONLY = 2,
     TW_BARRIER_DIVERGENCE = 3,
     TW_DEADLOCK = 4,
+    TW_OUT_OF_SHARED = 5,  // the shared side of a copy
 };
 
 // One warp between two calls. Registers that live across basic blocks follow the masks; the compiled kernel alone knows where.
@@ -58,6 +59,7 @@ struct tw_site {
 
 struct tw_site_counts {
     uint64_t requests, lanes, transactions, worst, worst_ways;
+    uint64_t read_bytes, written_bytes;  // cp.async alone: asked of global memory, written to shared memory
 };
 
 struct tw_fault {
@@ -79,7 +81,7 @@ struct tw_context {
     uint64_t* histograms;
     const volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
-    void *access, *count, *resolve, *next, *park;
+    void *access, *count, *resolve, *next, *park, *copy_copy, *copy_commit, *copy_wait;
     uint64_t shared_bytes;
     uint32_t ctaid[3], nctaid[3];
     uint32_t warp_index, unused;
@@ -96,7 +98,8 @@ struct tw_context {
     tw_kernel* (*compile_careful)(void);
     uint8_t* warps;
     uint64_t warp_bytes, warp_count, threads, words;
-    uint64_t* next_block;  // shared by all host threads
+    uint64_t* next_block;      // shared by all host threads
+    struct tw_copies* copies;  // one a warp, made when the first copy is asked for
     uint64_t last_block, chunk;
 
     _Alignas(64) uint64_t addresses[TW_LANES];
@@ -109,6 +112,13 @@ void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
 uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
 int32_t tw_next(struct tw_context*, struct tw_warp*);
 void tw_park(struct tw_context*, struct tw_warp*, uint32_t resume, uint32_t barrier, uint32_t site);
+void tw_copy(struct tw_context*, uint32_t site, uint32_t mask);
+void tw_copy_commit(struct tw_context*, uint32_t mask);
+void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
 
 // Inside the runtime.
+const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
+uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
+void tw_forget_copies(struct tw_context*);
+void tw_free_copies(struct tw_context*);
 void tw_report(struct tw_context*, const struct tw_warp*, enum tw_fault_kind, uint32_t site, uint32_t lane, uint64_t address);
