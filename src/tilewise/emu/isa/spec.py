@@ -3,8 +3,8 @@
 A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (given as a keyword
 argument of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name`
 or `name:type`, with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that
-TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` is a result that may be a pair.
-`[a]` is an address.
+TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` and `d|p` (as `d|p:b32|pred`,
+a type each) are results that may be pairs. `[a]` is an address.
 
 The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent.
 Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
@@ -58,15 +58,16 @@ class OperandSpec:
     @property
     def is_result(self) -> bool:
         """Whether the instruction writes it."""
-        return self.name in ("d", "p", "p|q")
+        return self.name in ("d", "p", "p|q", "d|p")
 
-    def resolve(self, modifiers: dict[str, str]) -> str:
-        """The PTX type for one spelling of the opcode."""
-        if self.type.startswith("wide("):
-            narrow = self.type[5:-1]
+    def resolve(self, modifiers: dict[str, str], part: int = 0) -> str:
+        """The PTX type for one spelling of the opcode; of a pair, that of its first or second part."""
+        type_ = self.type.split("|")[part] if "|" in self.type else self.type
+        if type_.startswith("wide("):
+            narrow = type_[5:-1]
             narrow = modifiers[narrow.lower()] if narrow.isupper() else narrow
             return narrow[0] + str(2 * int(narrow[1:]))
-        return modifiers.get(self.type.lower(), self.type) if self.type.isupper() else self.type
+        return modifiers.get(type_.lower(), type_) if type_.isupper() else type_
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,9 @@ def _match(instruction: Instruction) -> Step:
     step = Step(instruction, form, modifiers)
     for operand, spec in zip(instruction.operands, form.operands, strict=True):
         parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
-        (step.results if spec.is_result else step.sources).extend((part, spec.resolve(modifiers)) for part in parts)
+        (step.results if spec.is_result else step.sources).extend(
+            (part, spec.resolve(modifiers, index)) for index, part in enumerate(parts)
+        )
     if "in" in form.carry:
         step.sources.append((Register(CARRY), "pred"))
     if "out" in form.carry:
