@@ -68,7 +68,8 @@ class Memory:
             return
         base = self._base(operand, access)
         if base is None:
-            self._write_results(step, [None] * access.count)
+            if access.kind == "load":
+                self._write_results(step, [None] * access.count)
             return
         values = self._stored_values(step, access)
         if access.kind != "load":
