@@ -4,7 +4,7 @@ A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier 
 argument of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name`
 or `name:type`, with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that
 TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` and `d|p` (as `d|p:b32|pred`,
-a type each) are results that may be pairs. `[a]` is an address.
+a type each) are results that may be pairs. `[a]` is an address. `{, c}` at the end may be absent (the emitter then gets no value).
 
 The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent.
 Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
@@ -52,8 +52,9 @@ class OperandSpec:
 
     name: str
     type: str
-    """A PTX type, the name of a modifier, or wide(either)."""
+    """A PTX type, the name of a modifier, or wide(either); of a pair two, a|b."""
     is_address: bool = False
+    is_optional: bool = False
 
     @property
     def is_result(self) -> bool:
@@ -92,6 +93,11 @@ class Form:
     def emit(self, *arguments: object, **modifiers: str) -> object:
         """Call the emitter with values and with those of the modifiers that it takes."""
         return self.emitter(*arguments, **{name: modifiers[name] for name in self.keywords})
+
+    @property
+    def least_operands(self) -> int:
+        """How many operands there must be."""
+        return sum(not operand.is_optional for operand in self.operands)
 
     def match(self, opcode: str) -> dict[str, str] | None:
         """The modifiers of `opcode` if this form spells it: flags as "" or their text."""
@@ -170,7 +176,7 @@ def parse_form(
         else:
             pattern += re.escape(token)
     default = "TYPE" if "TYPE" in listed else head.rpartition(".")[2]
-    operands = tuple(_parse_operand(text.strip(), default) for text in tail.split(",") if text.strip())
+    operands = tuple(_parse_operand(text, default) for text in tail.replace("}", "").split(",") if text)
     code = emitter.__code__
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return Form(
@@ -189,8 +195,9 @@ def parse_form(
 
 
 def _parse_operand(text: str, default: str) -> OperandSpec:
-    name, _, type_ = text.strip("[]").partition(":")
-    return OperandSpec(name, type_ or default, text.startswith("["))
+    stripped = text.strip(" {")
+    name, _, type_ = stripped.strip("[]").partition(":")
+    return OperandSpec(name, type_ or default, stripped.startswith("["), is_optional=text.endswith("{"))
 
 
 def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
@@ -207,7 +214,7 @@ def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
 def find_form(opcode: str, operands: int | None = None) -> tuple[Form, dict[str, str]] | None:
     """The one form that spells `opcode` and takes so many operands (None: any), with its modifiers; None where there is none."""
     for form in FORMS.get(opcode.partition(".")[0], ()):
-        if operands is not None and operands != len(form.operands):
+        if operands is not None and not form.least_operands <= operands <= len(form.operands):
             continue
         modifiers = form.match(opcode)
         if modifiers is not None:

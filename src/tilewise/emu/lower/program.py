@@ -160,7 +160,7 @@ def _match(instruction: Instruction) -> Step:
         return Step(instruction, None)
     form, modifiers = found
     step = Step(instruction, form, modifiers)
-    for operand, spec in zip(instruction.operands, form.operands, strict=True):
+    for operand, spec in zip(instruction.operands, form.operands, strict=False):  # the last may be absent
         parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
         (step.results if spec.is_result else step.sources).extend(
             (part, spec.resolve(modifiers, index)) for index, part in enumerate(parts)
