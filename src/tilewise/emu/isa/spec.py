@@ -176,7 +176,7 @@ def parse_form(
         else:
             pattern += re.escape(token)
     default = "TYPE" if "TYPE" in listed else head.rpartition(".")[2]
-    operands = tuple(_parse_operand(text, default) for text in tail.replace("}", "").split(",") if text)
+    operands = tuple(_parse_operand(text, default) for text in tail.replace("{,", ",{").replace("}", "").split(",") if text)
     code = emitter.__code__
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return Form(
@@ -195,9 +195,9 @@ def parse_form(
 
 
 def _parse_operand(text: str, default: str) -> OperandSpec:
-    stripped = text.strip(" {")
-    name, _, type_ = stripped.strip("[]").partition(":")
-    return OperandSpec(name, type_ or default, stripped.startswith("["), is_optional=text.endswith("{"))
+    is_optional, is_address = "{" in text, "[" in text
+    name, _, type_ = text.strip(" {[]").partition(":")
+    return OperandSpec(name, type_ or default, is_address, is_optional)
 
 
 def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
