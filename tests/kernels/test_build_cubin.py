@@ -88,9 +88,10 @@ def read_verbose(log: str) -> dict[str, KernelResources]:
     return resources
 
 
+@pytest.mark.parametrize("build", [(), ("-G",)], ids=["optimised", "debug"])
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100", "sm_120"])
-def test_resources_are_those_that_ptxas_reports(arch: str) -> None:
-    module = compile(KERNELS, arch=arch, options=("--ptxas-options=-v",))
+def test_resources_are_those_that_ptxas_reports(arch: str, build: tuple[str, ...]) -> None:
+    module = compile(KERNELS, arch=arch, options=("--ptxas-options=-v", *build))
     said = read_verbose(module.log)
     assert len(said) == 8
     assert {kernel.name: kernel for kernel in module.resources} == said

@@ -75,6 +75,12 @@ def test_bad_inline_assembly_is_an_error_at_its_source_line() -> None:
     assert "ptxas" not in str(error)
 
 
+def test_each_error_of_the_assembler_counts() -> None:
+    error = fail('extern "C" __global__ void k() {\n    asm volatile("frob;");\n    asm volatile("grob;");\n}\n')
+    assert str(error).startswith("mine.cu does not compile: 2 errors.\nmine.cu:2: error: ")
+    assert "\nmine.cu:3: error: " in str(error)
+
+
 def test_bad_inline_assembly_in_a_header_in_memory_quotes_the_header() -> None:
     header = '\n__device__ inline void frob() {\n    asm volatile("frob;");\n}\n'
     error = fail('#include "ptx.cuh"\nextern "C" __global__ void k() { frob(); }\n', headers={"ptx.cuh": header})

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cuda_headers import need_cuda_headers
 
 from tilewise.build.includes import scan_includes
 from tilewise.build.nvrtc import compile, compile_source, compiler_version
@@ -118,6 +119,7 @@ def test_files_that_a_rungs_lines_name_are_among_its_scanned_includes() -> None:
 
 
 def test_cuda_headers_need_no_toolkit() -> None:
+    need_cuda_headers()
     module = compile('#include <cuda_fp16.h>\nextern "C" __global__ void add(__half* a) { a[0] = __hadd(a[1], a[2]); }')
     assert "add.f16" in module.ptx
     assert "add.f32" not in module.ptx

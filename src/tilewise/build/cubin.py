@@ -61,7 +61,7 @@ def _resources(kernel: str, attributes: dict[tuple[int, str], int], shared: _Sec
         name=kernel,
         registers=registers,
         static_shared_bytes=max(0, shared.size - reserved) if shared else 0,
-        local_bytes=frame if stack == _UNKNOWN_STACK else max(frame, stack),
+        local_bytes=frame if stack == _UNKNOWN_STACK else stack,
     )
 
 

@@ -60,7 +60,7 @@ def compile_source(
         source, include_options = _find_cuda_headers(source, cache)
         includes = scan_includes(source)
     key = _key(source, arch, options, includes)
-    if not includes.computed and (entry := cache.get(key)):
+    if entry := cache.get(key):
         return _unpack(entry)
     output = run_nvrtc(source, arch, options, include_options)
     resources = read_resources(output.cubin) if output.cubin else ()
