@@ -44,7 +44,7 @@ class Buffer(ctypes.Structure):
 class Range(ctypes.Structure):
     """struct tw_range."""
 
-    _fields_ = [(name, c_uint64) for name in ("low", "last", "delta")]
+    _fields_ = [(name, c_uint64) for name in ("low", "starts", "delta")]
 
 
 class Site(ctypes.Structure):
@@ -95,11 +95,11 @@ class Context(ctypes.Structure):
         ("careful", c_void_p),
         ("compile_careful", COMPILE_CAREFUL),
         ("warps", c_void_p),
-        *((name, c_uint64) for name in ("warp_bytes", "warp_count", "threads", "words")),
+        *((name, c_uint64) for name in ("warp_bytes", "warp_count", "threads", "words", "blocks")),
         ("next_block", c_void_p),
         ("copies", c_void_p),
         *((name, c_uint64) for name in ("last_block", "chunk")),
-        ("padding", c_uint8 * 56),
+        ("padding", c_uint8 * 48),
         ("addresses", c_uint64 * LANES),
         ("values", c_uint8 * (ELEMENTS * LANES * 8)),
     ]

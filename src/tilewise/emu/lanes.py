@@ -550,7 +550,7 @@ def _extends_lanewise(op: str, a: Value, bits: int) -> bool:
     assert a.offsets is not None
     if fits_below(a.offsets, a.zeros):
         return True  # scalar | offset: the sign is the scalar's
-    if a.low is None or a.high is None:
-        return False
+    if a.low is None or a.high is None or (op == "zext" and a.low < 0):
+        return False  # of a negative scalar, zext adds 2^bits, also where scalar + offset is positive
     low, high = a.low + min(a.offsets), a.high + max(a.offsets)
     return high < 1 << bits - 1 and low >= (0 if op == "zext" else -(1 << bits - 1))

@@ -24,7 +24,6 @@ MAX_THREADS_PER_BLOCK = 1024
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
 POLL_SECONDS = 0.1
-NEVER = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ class _Worker:
         self.site_counts = (abi.SiteCounts * sites)()
         self.histograms = (ctypes.c_uint64 * (32 * max(1, len(run.kernel.tally.histograms))))()
         self.faults = (abi.Fault * FAULTS_KEPT)()
-        self._ranges = (abi.Range * max(1, run.kernel.groups))(*(abi.Range(NEVER, 0, 0) for _ in range(run.kernel.groups)))
+        self._ranges = (abi.Range * max(1, run.kernel.groups))()
         self._sites = site_table(program.sites)
         self._buffers = buffer_table(run.arguments.buffers)
         self._parameters = ctypes.create_string_buffer(run.arguments.parameters, len(run.arguments.parameters) + 8)
@@ -191,7 +190,8 @@ class _Worker:
         context.fast = run.kernel.fast_address
         context.compile_careful = run.compile_careful
         context.warp_bytes, context.warp_count = self.frame.bytes, run.kernel.program.warps
-        context.threads, context.words = launch.threads_per_block, self.frame.words
+        context.threads = launch.threads_per_block
+        context.words, context.blocks = self.frame.words, len(run.kernel.program.steps)
         context.last_block = launch.blocks
         context.chunk = max(1, launch.blocks // (CHUNKS_PER_THREAD * _thread_count(None, launch.blocks)))
 

@@ -6,7 +6,7 @@ Only sound facts live here: a rule that could be wrong for some run-time scalar 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LANES = 32
 ALL_ZERO_BITS = 64
@@ -49,6 +49,13 @@ def _join_bounds(old: Shape, new: Shape, widen: bool) -> tuple[int | None, int |
         return None, None
     low, high = min(old.low, new.low), max(old.high, new.high)
     return (None, None) if widen and (low, high) != (old.low, old.high) else (low, high)
+
+
+def allow_zero(shape: Shape) -> Shape:
+    """Return what also holds where the register was never written: its slot is then 0. A constant has no slot."""
+    if shape.low is None or shape.high is None or shape.constant is not None:
+        return shape
+    return replace(shape, low=min(shape.low, 0), high=max(shape.high, 0))
 
 
 def trailing_zeros(value: int) -> int:

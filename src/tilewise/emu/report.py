@@ -42,7 +42,7 @@ def _detail(kind: str, raw: abi.Fault, program: Program, buffers: tuple[BoundBuf
     if access is None:
         if kind == "deadlock":
             return f"warp {raw.warp} waits at barrier {raw.address}, other warps at another: nobody can go on"
-        return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others of the warp have not come"
+        return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
     is_shared = access.space == "shared" or raw.kind == abi.OUT_OF_SHARED
     where = f"shared address {raw.address}" if is_shared else _near_buffer(int(raw.address), buffers)
     if access.kind == "copy":

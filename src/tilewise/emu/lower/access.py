@@ -22,8 +22,11 @@ from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.program import Step
 from tilewise.emu.lower.request import Requests, is_aligned
 from tilewise.emu.lower.transfer import Transfer
-from tilewise.emu.patterns import LANES
+from tilewise.emu.patterns import LANES, wrap
 from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
+
+GROUP_BYTES = 1 << 31
+"""Lanes further apart are checked one by one: their distance must fit into the arithmetic of a check."""
 
 
 @dataclass(slots=True)
@@ -37,9 +40,10 @@ class Group:
     """Where the check will stand in the text, once all members are known."""
     first: int
     end: int
+    pointer: str
+    """The name of what stands after the check: a pointer to the base."""
     alignments: set[tuple[int, int]] = field(default_factory=set)
     """(bytes, remainder): base + remainder must be a multiple of bytes."""
-    delta: str = ""
 
 
 class Memory:
@@ -216,7 +220,7 @@ class Memory:
 
     def _together(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
         address = self._at(base, offset)
-        if base.is_full or not self._can_align(access, address):
+        if base.is_full or not self._can_group(access, address):
             self.body.has_effects = True
             return self._scattered(step, access, address, values)
         key = (access.space, f"{base.scalar}", access.kind == "store")
@@ -234,9 +238,11 @@ class Memory:
     def _offsets(self, base: Value, offset: int) -> tuple[int, ...]:
         return tuple(lane + offset for lane in base.offsets) if base.offsets else (offset,) * LANES
 
-    def _can_align(self, access: Access, address: Value) -> bool:
-        """Whether a scalar exists for which every lane is aligned."""
-        return address.offsets is None or all((x - address.offsets[0]) % access.bytes == 0 for x in address.offsets)
+    def _can_group(self, access: Access, address: Value) -> bool:
+        """Whether a scalar exists for which every lane is aligned, and the lanes stand near enough for one check of all."""
+        offsets = address.offsets or (0,)
+        near = max(offsets) - min(offsets) < GROUP_BYTES
+        return near and all((x - offsets[0]) % access.bytes == 0 for x in offsets)
 
     def _is_inside(self, access: Access, address: Value) -> bool:
         """Whether an access to shared memory is known to be within the static part and aligned, whatever happens."""
@@ -253,21 +259,15 @@ class Memory:
         first, end = min(offsets), max(offsets) + access.bytes
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = Group(
-                base.base(), access.space, access.kind == "store", len(self.lanes.lines), first, end
-            )
+            self.body.context_field("shared")  # loaded before the check, which may need it
+            line, pointer = len(self.lanes.lines), self.lanes.fresh("%pointer")
+            group = Group(base.base(), access.space, access.kind == "store", line, first, end, pointer)
+            self._groups[key] = group
             self.lanes.lines.append("")
-            group.delta = self._open_group(group)
         group.first, group.end = min(group.first, first), max(group.end, end)
         if not is_aligned(access, self._at(base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
-        return group.delta
-
-    def _open_group(self, group: Group) -> str:
-        """What stands after the check: the pointer to the base's scalar part."""
-        if group.space == "shared":
-            return self._shared_pointer(group.base)
-        return self.lanes.fresh("%pointer")
+        return group.pointer
 
     def _shared_pointer(self, base: Value) -> str:
         if base.constant is not None:
@@ -278,22 +278,29 @@ class Memory:
         """Write the check of a group into the line kept for it."""
         lanes, after = self.lanes, self.lanes.lines[group.line + 1 :]
         del lanes.lines[group.line :]
-        ok = self._alignment_ok(group)
-        bail, go_on = f"bail{self.body.position}", lanes.fresh("checked")
-        if group.space == "shared":
-            start = lanes.define(f"add i32 {group.base.scalar}, {group.first}")
-            inside = self._inside_shared(start, group.end - group.first)
-            condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
-            lanes.emit(f"br i1 {condition}, label %{go_on}, label %{bail}, !prof !0")
-            lanes.label(go_on)
-        else:
-            self._emit_range_check(group, ok, bail, go_on)
+        self._emit_check(group, f"bail{self.body.position}", lanes.fresh("checked"))
         lanes.lines += after
 
-    def _inside_shared(self, start: str, extent: int) -> str:
-        end = self.lanes.define(f"add i64 {self.lanes.define(f'zext i32 {start} to i64')}, {extent}")
-        limit = self.lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
-        return self.lanes.define(f"icmp ule i64 {end}, {limit}")
+    def _emit_check(self, group: Group, bail: str, go_on: str) -> None:
+        """Branch to `bail` or `go_on`, open `go_on` and define the pointer to the base there."""
+        ok = self._alignment_ok(group)
+        if group.space == "shared":
+            self._emit_shared_check(group, ok, bail, go_on)
+        else:
+            self._emit_range_check(group, ok, bail, go_on)
+
+    def _emit_shared_check(self, group: Group, ok: str | None, bail: str, go_on: str) -> None:
+        lanes = self.lanes
+        first = lanes.define(f"add i32 {group.base.scalar}, {wrap(group.first, 32)}")
+        start = lanes.define(f"zext i32 {first} to i64")
+        end = lanes.define(f"add i64 {start}, {group.end - group.first}")
+        limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
+        inside = lanes.define(f"icmp ule i64 {end}, {limit}")
+        condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
+        lanes.emit(f"br i1 {condition}, label %{go_on}, label %{bail}, !prof !0")
+        lanes.label(go_on)
+        base = lanes.define(f"sub i64 {start}, {group.first}")  # not the scalar: scalar + offset may have wrapped
+        lanes.emit(f"{group.pointer} = getelementptr i8, ptr {self.body.context_field('shared')}, i64 {base}")
 
     def _alignment_ok(self, group: Group) -> str | None:
         ok, type_ = None, group.base.type
@@ -321,7 +328,7 @@ class Memory:
         lanes.label(go_on)
         delta = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}")
         host = lanes.define(f"add i64 {group.base.scalar}, {delta}")
-        lanes.emit(f"{group.delta} = inttoptr i64 {host} to ptr")
+        lanes.emit(f"{group.pointer} = inttoptr i64 {host} to ptr")
         resolve = lanes.fresh("%resolve")
         extent = group.end - group.first
         found = lanes.fresh("%found")
@@ -337,8 +344,8 @@ class Memory:
     def _inside_range(self, entry: str, start: str) -> str:
         lanes = self.lanes
         low = lanes.define(f"load i64, ptr {entry}")
-        last = lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
-        return lanes.define(f"icmp ule i64 {lanes.define(f'sub i64 {start}, {low}')}, {last}")
+        starts = lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
+        return lanes.define(f"icmp ult i64 {lanes.define(f'sub i64 {start}, {low}')}, {starts}")
 
     # -- checked: this access alone
 
@@ -351,36 +358,24 @@ class Memory:
         for name in ("access", "resolve", "shared"):
             self.body.context_field(name)
         quick, slow, joined = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
-        group = Group(base.base(), access.space, access.kind == "store", 0, min(offsets), max(offsets) + access.bytes)
+        is_store, pointer = access.kind == "store", lanes.fresh("%pointer")
+        group = Group(base.base(), access.space, is_store, 0, min(offsets), max(offsets) + access.bytes, pointer)
         if not is_aligned(access, self._at(base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
-        ok = self._alignment_ok(group)
-        pointer = self._single_check(group, ok, quick, slow)
+        self._emit_check(group, slow, quick)
         done = self.transfer.at_offsets(access, pointer, offsets, values)
         for value in done:
             self._make(value)
         lanes.emit(f"br label %{joined}")
         lanes.label(slow)
-        self.body.store_addresses(self._at(base, offset))
+        address = self._at(base, offset)
+        apart = lanes.patterned(address.base(), address.offsets) if address.offsets else address.base()
+        self.body.store_addresses(apart)  # a value of its own: a vector that is made here is not there behind the join
         self._call_runtime(step, access, values, "-1", counted=True)
         fallback = self._runtime_results(access, base, "-1")
         lanes.emit(f"br label %{joined}")
         lanes.label(joined)
         return [self._merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
-
-    def _single_check(self, group: Group, ok: str | None, quick: str, slow: str) -> str:
-        """Branch to `quick` or `slow`, open `quick`, and return a pointer to the base's scalar part."""
-        lanes = self.lanes
-        if group.space == "shared":
-            start = lanes.define(f"add i32 {group.base.scalar}, {group.first}")
-            inside = self._inside_shared(start, group.end - group.first)
-            condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
-            lanes.emit(f"br i1 {condition}, label %{quick}, label %{slow}, !prof !0")
-            lanes.label(quick)
-            return self._shared_pointer(group.base)
-        group.delta = lanes.fresh("%pointer")
-        self._emit_range_check(group, ok, slow, quick)
-        return group.delta
 
     def _make(self, value: Value) -> None:
         """Load now what would be loaded where it is used: the ways meet behind it."""

@@ -11,7 +11,7 @@ from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
 from tilewise.emu.lower.program import Program, Step
-from tilewise.emu.patterns import Shape, join
+from tilewise.emu.patterns import Shape, allow_zero, join
 
 WIDEN_AFTER = 4
 """Rounds after which a bound that still moves is given up."""
@@ -38,6 +38,8 @@ def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[s
                 parted = True
             for name, shape in body.written_shapes().items():
                 merged = join(shapes[name], shape, widen=round_ >= WIDEN_AFTER) if name in shapes else shape
+                if name in program.live_in[0]:
+                    merged = allow_zero(merged)
                 if merged != shapes.get(name):
                     shapes[name] = merged
                     changed.add(name)
@@ -86,8 +88,8 @@ def run_step(body: Body, memory: Memory, step: Step) -> None:
 def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...]:
     """For each block, the registers live where other lanes can be waiting while it runs.
 
-    Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet. Lanes that have
-    arrived at a barrier wait whatever their place in the order.
+    Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet, or until it waits
+    at a barrier, as lanes whose next block stands behind one may.
     """
     after_barrier = {
         successor
@@ -98,11 +100,10 @@ def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...
     pairs: set[tuple[int, int]] = set()
     waiting: list[tuple[int, int]] = []
 
-    def add(running: int, other: int) -> None:
-        if running > other and other not in after_barrier:
-            running, other = other, running
-        for pair in {(running, other), (other, running)} if running in after_barrier else {(running, other)}:
-            if pair[0] != pair[1] and pair not in pairs:
+    def add(one: int, other: int) -> None:
+        first, second = min(one, other), max(one, other)
+        for pair in ((first, second), (second, first)) if first in after_barrier else ((first, second),):
+            if first != second and pair not in pairs:
                 pairs.add(pair)
                 waiting.append(pair)
 

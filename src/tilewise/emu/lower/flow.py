@@ -132,9 +132,7 @@ class Flow:
 
     def _wait(self, step: Step) -> None:
         lanes = self.lanes
-        barrier, resume = self._barrier_id(step.sources[0][0]), self.successors[0] if self.successors else LEFT
-        if resume == LEFT:
-            raise AssertionError("a function ends in a barrier")
+        barrier, resume = self._barrier_id(step.sources[0][0]), self.successors[0]
         self.body.commit()
         if self.body.careful:
             park = self.body.context_field("park")

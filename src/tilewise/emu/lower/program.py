@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tilewise.core.errors import TilewiseError, nearest
@@ -84,7 +84,8 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     Raises TilewiseError if the module has no such kernel.
     """
     function = find_kernel(module, kernel)
-    cfg = build_cfg(function, _ends_block)
+    ends = Instruction("ret", (), None, None, 0)  # where the text runs out; mostly nothing leads there
+    cfg = build_cfg(replace(function, body=(*function.body, ends)), _ends_block)
     number = {block: position for position, block in enumerate(cfg.order)}
     sites: list[Step] = []
     steps = tuple(tuple(_decode(item, sites) for item in cfg.blocks[block].instructions) for block in cfg.order)

@@ -134,25 +134,25 @@ class _Builder:
         if self.access.space == "shared":
             limit = self._load(self._context("shared_bytes"))
             shared = lanes.define(f"load ptr, ptr {self._context('shared')}")
-            low, last, delta = "0", lanes.define(f"sub i64 {limit}, {size}"), lanes.define(f"ptrtoint ptr {shared} to i64")
+            low, starts, delta = "0", lanes.define(f"sub i64 {limit}, {size - 1}"), lanes.define(f"ptrtoint ptr {shared} to i64")
             enough = lanes.define(f"icmp uge i64 {limit}, {size}")
         else:
-            low, last, delta = self._range_of_lane_0(addresses)
+            low, starts, delta = self._range_of_lane_0(addresses)
             enough = "true"
         distance = lanes.define(f"sub {WIDE} {addresses}, {lanes.vector(Value('i64', low))}")
-        within = lanes.define(f"icmp ule {WIDE} {distance}, {lanes.vector(Value('i64', last))}")
+        within = lanes.define(f"icmp ult {WIDE} {distance}, {lanes.vector(Value('i64', starts))}")
         low_bits = lanes.define(f"and {WIDE} {addresses}, {lanes.literal('i64', [size - 1] * LANES)}")
         aligned = lanes.define(f"icmp eq {WIDE} {low_bits}, zeroinitializer")
         both = self._lanes_where(f"and <{LANES} x i1> {within}, {aligned}")
         return lanes.define(f"and i1 {enough}, {lanes.define(f'icmp eq i32 {both}, -1')}"), delta
 
     def _range_of_lane_0(self, addresses: str) -> tuple[str, str, str]:
-        """low, last and delta of the range-cache entry, made to hold lane 0's buffer if it did not."""
+        """low, starts and delta of the range-cache entry, made to hold lane 0's buffer if it did not."""
         lanes, entry = self.lanes, self._entry("ranges", sizeof(Range), "%group")
         first = lanes.define(f"extractelement {WIDE} {addresses}, i32 0")
-        fields = [lanes.offset_pointer(entry, getattr(Range, name).offset) for name in ("low", "last", "delta")]
+        fields = [lanes.offset_pointer(entry, getattr(Range, name).offset) for name in ("low", "starts", "delta")]
         distance = lanes.define(f"sub i64 {first}, {self._load(fields[0])}")
-        known = lanes.define(f"icmp ule i64 {distance}, {self._load(fields[1])}")
+        known = lanes.define(f"icmp ult i64 {distance}, {self._load(fields[1])}")
         lanes.emit(f"br i1 {known}, label %known, label %search, !prof !0")
         lanes.label("search")
         resolve = lanes.define(f"load ptr, ptr {self._context('resolve')}")
@@ -160,5 +160,5 @@ class _Builder:
         lanes.emit(f"call i32 {resolve}(ptr %context, i32 %group, i64 {first}, i64 {self.access.bytes}, i32 {is_store})")
         lanes.emit("br label %known")
         lanes.label("known")
-        low, last, delta = (self._load(field) for field in fields)
-        return low, last, delta
+        low, starts, delta = (self._load(field) for field in fields)
+        return low, starts, delta

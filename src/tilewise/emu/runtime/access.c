@@ -17,7 +17,7 @@ uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address
     if (!buffer || (is_store && !buffer->writable)) return 0;
     struct tw_range* range = &context->ranges[group];
     range->low = buffer->low;
-    range->last = buffer->high - buffer->low - extent;
+    range->starts = buffer->high - buffer->low - extent + 1;
     range->delta = buffer->delta;
     return 1;
 }

@@ -10,6 +10,9 @@ static uint64_t* waiting_blocks(const struct tw_context* context, struct tw_warp
 static uint32_t* lane_masks(const struct tw_context* context, struct tw_warp* warp) {
     return (uint32_t*)(warp->words + 2 * context->words);
 }
+static uint32_t* waiting_masks(const struct tw_context* context, struct tw_warp* warp) {
+    return lane_masks(context, warp) + context->blocks;
+}
 static struct tw_warp* warp_at(const struct tw_context* context, uint64_t index) {
     return (struct tw_warp*)(context->warps + index * context->warp_bytes);
 }
@@ -28,7 +31,7 @@ void tw_report(struct tw_context* context, const struct tw_warp* warp, enum tw_f
     struct tw_fault* fault = &context->faults[context->fault_count++];
     *fault = (struct tw_fault){.kind = kind, .site = site, .warp = context->warp_index, .lane = lane, .address = address, .count = 1};
     memcpy(fault->block, context->ctaid, sizeof fault->block);
-    fault->mask = warp->mask;
+    fault->mask = warp->waiting;
 }
 
 // The next block to run lane by lane: the first in execution order that lanes are pending at, its lanes in warp->mask. Negative: how the
@@ -60,11 +63,13 @@ static void make_pending(struct tw_context* context, struct tw_warp* warp, uint3
     lane_masks(context, warp)[block] |= mask;
 }
 
-// The running lanes wait at a barrier and will go on at block `resume`.
+// The running lanes wait at a barrier and will go on at block `resume`. Others of their warp may leave the kernel meanwhile, but not come
+// to a barrier by themselves.
 void tw_park(struct tw_context* context, struct tw_warp* warp, uint32_t resume, uint32_t barrier, uint32_t site) {
-    if (warp->mask != warp->live) tw_report(context, warp, TW_BARRIER_DIVERGENCE, site, (uint32_t)__builtin_ctz(warp->mask), barrier);
+    if (warp->waiting)
+        tw_report(context, warp, TW_BARRIER_DIVERGENCE, warp->wait_site, (uint32_t)__builtin_ctz(warp->waiting), warp->barrier);
     waiting_blocks(context, warp)[resume / 64] |= 1ull << resume % 64;
-    lane_masks(context, warp)[resume] |= warp->mask;
+    waiting_masks(context, warp)[resume] |= warp->mask;
     warp->waiting |= warp->mask;
     warp->barrier = barrier;
     warp->wait_site = site;
@@ -118,10 +123,12 @@ static void release(struct tw_context* context, struct tw_warp* warp) {
     warp->status = 0;
     warp->waiting = 0;
     if (!warp->careful) return;
-    for (uint64_t i = 0; i < context->words; ++i) {
-        pending_blocks(warp)[i] |= waiting_blocks(context, warp)[i];
-        waiting_blocks(context, warp)[i] = 0;
-    }
+    for (uint64_t i = 0; i < context->words; ++i)
+        for (uint64_t* rest = &waiting_blocks(context, warp)[i]; *rest; *rest &= *rest - 1) {
+            const uint32_t block = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(*rest);
+            make_pending(context, warp, block, waiting_masks(context, warp)[block]);
+            waiting_masks(context, warp)[block] = 0;
+        }
 }
 
 // Every warp that is left waits. Lets them go if all wait at the same barrier; otherwise nobody ever will.

@@ -40,7 +40,7 @@ struct tw_warp {
     uint32_t insist;     // run the next block lane by lane though all lanes are together
     uint32_t wait_site;  // the barrier instruction, numbered as sites are
     uint32_t unused[7];
-    uint64_t words[];  // pending blocks [words], blocks of waiting lanes [words], then a lane mask a block (uint32_t)
+    uint64_t words[];  // blocks of pending lanes [words], of waiting lanes [words], then the masks of both (uint32_t [blocks] each)
 };
 
 // A buffer of the launch: virtual addresses low..high (high exclusive) stand at address + delta in this process.
@@ -48,9 +48,9 @@ struct tw_buffer {
     uint64_t low, high, delta, writable;
 };
 
-// The last buffer that a group of accesses fell in: its lowest byte, at address a, is inside if a - low <= last.
+// The last buffer that a group of accesses fell in: its lowest byte, at address a, is inside if a - low < starts. All zero: none yet.
 struct tw_range {
-    uint64_t low, last, delta;
+    uint64_t low, starts, delta;
 };
 
 struct tw_site {
@@ -97,7 +97,7 @@ struct tw_context {
     tw_kernel *fast, *careful;
     tw_kernel* (*compile_careful)(void);
     uint8_t* warps;
-    uint64_t warp_bytes, warp_count, threads, words;
+    uint64_t warp_bytes, warp_count, threads, words, blocks;
     uint64_t* next_block;      // shared by all host threads
     struct tw_copies* copies;  // one a warp, made when the first copy is asked for
     uint64_t last_block, chunk;
