@@ -214,9 +214,10 @@ class Body:
         return lanes.bitcast(llvm, whole)
 
     def _fit(self, value: Value, type_: str, signed: bool) -> Value:
+        """A value as its register's type: what is known of an integer is not true of a float with its bits."""
         if bits_of(value.type) < bits_of(type_) and not is_float(value.type):
-            return self._view(self.lanes.extend("sext" if signed else "zext", f"i{bits_of(type_)}", value), type_)
-        return value
+            value = self.lanes.extend("sext" if signed else "zext", f"i{bits_of(type_)}", value)
+        return self._view(value, type_)
 
     def _keep_inactive(self, name: str, value: Value) -> Value:
         old = self.read(name)
