@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from replay import Product, replay, sectors, wavefronts
+from accounting import Product, sectors, wavefronts
+from replay import replay
 
 from tilewise.core.plan import TilePlan
 from tilewise.kernels.ladder import LADDER, Rung, rung
@@ -49,6 +50,7 @@ def test_claims_hold_at_the_default_plan(row: Rung) -> None:
     assert tally.counters().worst_bank_conflict_ways == claims.conflict_ways
     assert tally.barriers == claims.barriers_per_k_step * k_steps * blocks
     assert tally.shared_load.bytes == 4 * claims.shared_words_per_fma * tally.fma
+    assert 32 * tally.shared_load.transactions == claims.wavefronts_per_fma * tally.fma
     assert tally.fma == product.M * product.N * product.K
 
 
@@ -56,7 +58,9 @@ def test_claims_hold_at_the_default_plan(row: Rung) -> None:
 def test_claimed_findings_follow_from_the_figures(row: Rung) -> None:
     tally = replay(row.name, row.default_plan, square(128))
     follows = {
-        "perf.uncoalesced": any(access.worst > 4 for access in (tally.a_load, tally.b_load, tally.c_store)),
+        "perf.uncoalesced": any(
+            32 * access.transactions > access.bytes for access in (tally.a_load, tally.b_load, tally.c_store)
+        ),
         "perf.bank_conflict": tally.counters().worst_bank_conflict_ways > 1,
         "perf.traffic": tally.shared_load.requests == 0,
     }

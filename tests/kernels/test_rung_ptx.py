@@ -27,6 +27,7 @@ TILED = [
     ("r04", TilePlan(64, 64, 8, 8, 1)),
     ("r04", TilePlan(24, 20, 6, 4, 2)),
 ]
+DECLARING = [*TILED, *((name, TilePlan(64, 128, 8, 8, 8)) for name in ("r05",))]
 tiled = pytest.mark.parametrize(("name", "plan"), TILED, ids=[f"{name}-{plan.BM}x{plan.BN}" for name, plan in TILED])
 
 
@@ -53,6 +54,24 @@ def test_tiled_rungs_keep_one_instruction_an_access(name: str, plan: TilePlan, l
 
 @both_compilers
 @every_layout
+@pytest.mark.parametrize("name", ["r05"])
+def test_vector_rungs_read_and_store_sixteen_bytes(name: str, layout: str, arch: str) -> None:
+    """And have a second way, of single words, for edges and rows that are not aligned."""
+    plan, transposed = rung(name).default_plan, (layout[0] == "r") + (layout[1] == "c")
+    found = accesses(compiled(rung(name), plan, layout, arch).ptx.replace(".v2.b64", ".v4.b32").replace(".nc", ""))
+    expected = {
+        "ld.shared.v4": plan.BK * (plan.TM + plan.TN) // 4,
+        "fma.rn": plan.BK * plan.TM * plan.TN,
+        "st.global.v4": plan.TM * plan.TN // 4,
+        "st.global": plan.TM * plan.TN,
+    }
+    expected |= {"bar.sync": 2, "ld.global": 8, "ld.global.v4": 2, "st.shared": 8 + 4 * transposed}
+    expected |= {"st.shared.v4": 2 - transposed} if transposed < 2 else {}
+    assert found == expected
+
+
+@both_compilers
+@every_layout
 @pytest.mark.parametrize("name", ["r01", "r02"])
 def test_naive_rungs_load_twice_for_each_multiply(name: str, layout: str, arch: str) -> None:
     """However the compiler unrolls the loop over K."""
@@ -63,7 +82,7 @@ def test_naive_rungs_load_twice_for_each_multiply(name: str, layout: str, arch: 
 
 
 @every_layout
-@tiled
+@pytest.mark.parametrize(("name", "plan"), DECLARING)
 def test_shared_bytes_are_the_declared_ones(name: str, plan: TilePlan, layout: str) -> None:
     ptx = compiled(rung(name), plan, layout, "compute_90a").ptx
     declared = re.findall(r"^\s*\.shared \.align \d+ \.b8 \w+\[(\d+)\];", ptx, re.MULTILINE)
@@ -79,6 +98,9 @@ def test_shared_bytes_are_the_declared_ones(name: str, plan: TilePlan, layout: s
         ("r03", TilePlan(16, 16, 16, 2, 1), "r03 gives each thread one output: TM = TN = 1"),
         ("r04", TilePlan(60, 64, 8, 8, 4), "r04's thread tiles cover the block tile: TM divides BM, TN divides BN"),
         ("r04", TilePlan(128, 128, 8, 16, 16), "r04 keeps accumulators and fragments in a thread's 255 registers"),
+        ("r05", TilePlan(60, 64, 8, 8, 4), "r05's thread tiles cover the block tile: TM divides BM, TN divides BN"),
+        ("r05", TilePlan(64, 64, 6, 4, 4), "r05 moves four words at a time: 4 divides TM, TN and BK"),
+        ("r05", TilePlan(128, 128, 8, 16, 16), "r05 keeps accumulators and fragments in a thread's 255 registers"),
     ],
 )
 def test_static_asserts_have_their_objection(name: str, plan: TilePlan, sentence: str) -> None:

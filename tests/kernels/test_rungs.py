@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from accounting import Product
 from launching import UNTOUCHED, Floats, Matrix, operands, run
-from replay import Product, replay
+from replay import replay
 
 from tilewise.core.counters import Counters
 from tilewise.core.plan import TilePlan
@@ -27,8 +28,11 @@ PLANS = [
     ("r04", TilePlan(64, 32, 8, 4, 2)),
     ("r04", TilePlan(64, 64, 8, 8, 1)),
     ("r04", TilePlan(24, 20, 6, 4, 2)),
+    ("r05", TilePlan(128, 128, 8, 8, 8)),
+    ("r05", TilePlan(64, 32, 8, 4, 4)),
+    ("r05", TilePlan(24, 20, 12, 4, 4)),
 ]
-"""The last has 60 threads, and copies that they do not share out evenly."""
+"""Those of 24 rows have 60 or 30 threads, and copies that these do not share out evenly."""
 
 every_plan = pytest.mark.parametrize(
     ("name", "plan"), PLANS, ids=[f"{name}-{plan.BM}x{plan.BN}x{plan.BK}" for name, plan in PLANS]
@@ -37,7 +41,8 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 every_arch = pytest.mark.parametrize("arch", ARCHS)
 every_rung = pytest.mark.parametrize("row", LADDER, ids=lambda row: row.name)
 
-RAGGED = [(37, 61, 47), (1, 1, 1), (129, 257, 65)]
+RAGGED = [(37, 61, 47), (1, 1, 1), (129, 257, 65), (132, 260, 68)]
+"""The last has aligned rows."""
 
 
 def edges(plan: TilePlan) -> list[tuple[int, int, int]]:
@@ -109,8 +114,11 @@ def test_claims_hold_on_the_emulator(row: Rung, arch: str) -> None:
     assert counted.barriers == claims.barriers_per_k_step * k_steps * blocks
     assert counted.shared_load_bytes == 4 * claims.shared_words_per_fma * counted.fma
     assert counted.global_store_sectors == claims.c_sectors * counted.global_store_requests
-    if plan.BM == plan.BN:  # then A and B take as many requests each
-        assert 2 * counted.global_load_sectors == (claims.a_sectors + claims.b_sectors) * counted.global_load_requests
+    assert 32 * counted.shared_load_wavefronts == claims.wavefronts_per_fma * counted.fma
+    tally = replay(row.name, plan, Product(problem.M, problem.N, problem.K, "rr", problem.K, problem.N, problem.N))
+    requests = (tally.a_load.requests, tally.b_load.requests)
+    assert counted.global_load_requests == sum(requests)
+    assert counted.global_load_sectors == claims.a_sectors * requests[0] + claims.b_sectors * requests[1]
 
 
 @every_rung

@@ -26,6 +26,8 @@ GRID_ROWS = 65_535
 """Most blocks along y [the same table]; along x there may be 2^31 - 1."""
 REGISTERS_PER_THREAD = 255
 """[the same table]"""
+VECTOR = 4
+"""Words that one memory instruction moves for a thread, at most: sixteen bytes [PTX ISA, ld]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Claims:
     """What a rung says of itself: default plan, layout rr, sizes that its tiles divide and rows that begin at a sector."""
 
     a_sectors: int
-    """Sectors that a request for A touches, 4 being the least for 32 different words."""
+    """Sectors that a request for A touches; the least is 4 for 32 different words, 16 where lanes move four words each."""
     b_sectors: int
     """Sectors that a request for B touches."""
     c_sectors: int
@@ -43,6 +45,8 @@ class Claims:
     barriers_per_k_step: int
     shared_words_per_fma: float
     """4-byte words a thread loads from shared memory for one of its FMAs."""
+    wavefronts_per_fma: float
+    """Wavefronts of shared-memory loads for one FMA of a warp; of sixteen-byte loads as hw/banks.py models them."""
     findings: tuple[str, ...] = ()
     """Kinds of performance finding that the checkers report on it."""
 
@@ -119,6 +123,17 @@ def _fragments_fit_registers(plan: TilePlan) -> Iterator[str]:
         )
 
 
+def _threads_move_fours(plan: TilePlan) -> Iterator[str]:
+    for name, size in (("TM", plan.TM), ("TN", plan.TN)):
+        if size % VECTOR:
+            yield f"{name} = {size}, but a thread moves {VECTOR} words at a time: give a multiple of {VECTOR}, such as 8."
+
+
+def _steps_move_fours(plan: TilePlan) -> Iterator[str]:
+    if plan.BK % VECTOR:
+        yield f"BK = {plan.BK}, but a thread moves {VECTOR} words at a time along k: give a multiple of {VECTOR}, such as 8."
+
+
 def _no_shared_words(plan: TilePlan, layout: Layout) -> int:
     return 0
 
@@ -135,6 +150,12 @@ def _thread_tile_words(plan: TilePlan, layout: Layout) -> int:
     return plan.BK * (a_row + b_row)
 
 
+def _vector_tile_words(plan: TilePlan, layout: Layout) -> int:
+    a_row = plan.BM + (VECTOR if layout[0] == "r" else 0)
+    b_row = plan.BN + (VECTOR if layout[1] == "c" else 0)
+    return plan.BK * (a_row + b_row)
+
+
 LADDER: tuple[Rung, ...] = (
     Rung(
         name="r01",
@@ -145,7 +166,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 1),
         threads_along="rows",
         reuses_block_tile=False,
-        claims=Claims(32, 1, 32, 0, 0, 0.0, ("perf.uncoalesced", "perf.traffic")),
+        claims=Claims(32, 1, 32, 0, 0, 0.0, 0.0, ("perf.uncoalesced", "perf.traffic")),
         constraints=(_one_output, _single_k),
         shared_words=_no_shared_words,
     ),
@@ -158,7 +179,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 1),
         threads_along="columns",
         reuses_block_tile=False,
-        claims=Claims(1, 4, 4, 0, 0, 0.0, ("perf.traffic",)),
+        claims=Claims(1, 4, 4, 0, 0, 0.0, 0.0, ("perf.traffic",)),
         constraints=(_one_output, _single_k),
         shared_words=_no_shared_words,
     ),
@@ -171,7 +192,7 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(32, 32, 32),
         threads_along="columns",
         reuses_block_tile=True,
-        claims=Claims(4, 4, 4, 1, 2, 2.0),
+        claims=Claims(4, 4, 4, 1, 2, 2.0, 2.0),
         constraints=(_one_output, _square_tile),
         shared_words=_square_tile_words,
     ),
@@ -184,9 +205,22 @@ LADDER: tuple[Rung, ...] = (
         default_plan=TilePlan(128, 128, 8, 8, 8),
         threads_along="line",
         reuses_block_tile=True,
-        claims=Claims(4, 4, 32, 4, 2, 0.25, ("perf.bank_conflict", "perf.uncoalesced")),
+        claims=Claims(4, 4, 32, 4, 2, 0.25, 0.625, ("perf.bank_conflict", "perf.uncoalesced")),
         constraints=(_thread_tiles_cover, _fragments_fit_registers),
         shared_words=_thread_tile_words,
+    ),
+    Rung(
+        name="r05",
+        title="vectorised",
+        file="r05_vectorised.cu",
+        removes="bank conflicts, scattered stores of C and three of four memory instructions",
+        leaves="latency: nobody computes while a tile is on its way from global memory",
+        default_plan=TilePlan(128, 128, 8, 8, 8),
+        threads_along="line",
+        reuses_block_tile=True,
+        claims=Claims(16, 16, 16, 1, 2, 0.25, 0.1875),
+        constraints=(_thread_tiles_cover, _threads_move_fours, _steps_move_fours, _fragments_fit_registers),
+        shared_words=_vector_tile_words,
     ),
 )
 
