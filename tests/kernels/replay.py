@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from accounting import Product, Tally
-from replay_vectors import vectorised
+from replay_vectors import double_buffer, vectorised, warp_tile
 from replay_words import one_output, smem_tile, thread_tile
 
 from tilewise.core.plan import TilePlan
@@ -21,6 +21,8 @@ REPLAYS: dict[str, Callable[[TilePlan, Product], Tally]] = {
     "r03": smem_tile,
     "r04": thread_tile,
     "r05": vectorised,
+    "r06": double_buffer,
+    "r07": warp_tile,
 }
 
 

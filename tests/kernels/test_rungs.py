@@ -31,6 +31,10 @@ PLANS = [
     ("r05", TilePlan(128, 128, 8, 8, 8)),
     ("r05", TilePlan(64, 32, 8, 4, 4)),
     ("r05", TilePlan(24, 20, 12, 4, 4)),
+    ("r06", TilePlan(128, 128, 8, 8, 8)),
+    ("r06", TilePlan(24, 20, 6, 4, 4)),
+    ("r07", TilePlan(128, 128, 8, 8, 8)),
+    ("r07", TilePlan(32, 64, 8, 4, 4)),
 ]
 """Those of 24 rows have 60 or 30 threads, and copies that these do not share out evenly."""
 

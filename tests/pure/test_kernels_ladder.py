@@ -81,6 +81,12 @@ def test_transposed_tiles_are_padded() -> None:
         ("r04", TilePlan(128, 128, 8, 16, 16), ["takes 288 registers.*255"]),
         ("r04", TilePlan(256, 256, 32, 8, 8), ["bytes of shared memory.*49152"]),
         ("r05", TilePlan(64, 64, 6, 4, 2), ["TN = 2, but a thread moves 4", "BK = 6, but a thread moves 4"]),
+        ("r06", TilePlan(64, 64, 6, 2, 4), ["TM = 2, but a thread moves 4"]),
+        (
+            "r07",
+            TilePlan(48, 96, 8, 8, 8),
+            ["BM = 48 is no multiple.*4 TM = 32.*give BM = 64", "BN = 96 is no multiple.*give BN = 128"],
+        ),
         ("r04", TilePlan(0, 64, -8, 1, 1), ["BM = 0 is not a tile size", "BK = -8 is not a tile size"]),
     ],
 )

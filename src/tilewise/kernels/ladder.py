@@ -134,6 +134,15 @@ def _steps_move_fours(plan: TilePlan) -> Iterator[str]:
         yield f"BK = {plan.BK}, but a thread moves {VECTOR} words at a time along k: give a multiple of {VECTOR}, such as 8."
 
 
+def _warp_tiles_cover(plan: TilePlan) -> Iterator[str]:
+    for name, size, lanes, thread_name, thread_size in (("BM", plan.BM, 4, "TM", plan.TM), ("BN", plan.BN, 8, "TN", plan.TN)):
+        if size % (lanes * thread_size):
+            yield (
+                f"{name} = {size} is no multiple of a warp tile's {lanes} {thread_name} = {lanes * thread_size}, so the warp "
+                f"tiles would not cover the block tile: give {name} = {-(-size // (lanes * thread_size)) * lanes * thread_size}."
+            )
+
+
 def _no_shared_words(plan: TilePlan, layout: Layout) -> int:
     return 0
 
@@ -154,6 +163,10 @@ def _vector_tile_words(plan: TilePlan, layout: Layout) -> int:
     a_row = plan.BM + (VECTOR if layout[0] == "r" else 0)
     b_row = plan.BN + (VECTOR if layout[1] == "c" else 0)
     return plan.BK * (a_row + b_row)
+
+
+def _two_stages_words(plan: TilePlan, layout: Layout) -> int:
+    return 2 * _vector_tile_words(plan, layout)
 
 
 LADDER: tuple[Rung, ...] = (
@@ -221,6 +234,34 @@ LADDER: tuple[Rung, ...] = (
         claims=Claims(16, 16, 16, 1, 2, 0.25, 0.1875),
         constraints=(_thread_tiles_cover, _threads_move_fours, _steps_move_fours, _fragments_fit_registers),
         shared_words=_vector_tile_words,
+    ),
+    Rung(
+        name="r06",
+        title="double buffer",
+        file="r06_double_buffer.cu",
+        removes="latency, hidden behind the multiply-adds of the k-step before, and one of two barriers",
+        leaves="shared-memory wavefronts: a warp reads a wide strip of b_tile for few rows",
+        default_plan=TilePlan(128, 128, 8, 8, 8),
+        threads_along="line",
+        reuses_block_tile=True,
+        claims=Claims(4, 16, 16, 1, 1, 0.25, 0.1875),
+        constraints=(_thread_tiles_cover, _threads_move_fours, _fragments_fit_registers),
+        shared_words=_two_stages_words,
+        least_compute_capability=(8, 0),
+    ),
+    Rung(
+        name="r07",
+        title="warp tile",
+        file="r07_warp_tile.cu",
+        removes="a third of the shared-memory wavefronts",
+        leaves="the multiply-adds themselves: one a lane and clock is all that these units give",
+        default_plan=TilePlan(128, 128, 8, 8, 8),
+        threads_along="line",
+        reuses_block_tile=True,
+        claims=Claims(4, 16, 16, 1, 1, 0.25, 0.125),
+        constraints=(_thread_tiles_cover, _warp_tiles_cover, _threads_move_fours, _fragments_fit_registers),
+        shared_words=_two_stages_words,
+        least_compute_capability=(8, 0),
     ),
 )
 
