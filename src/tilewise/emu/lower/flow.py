@@ -25,6 +25,10 @@ class Flow:
         """Emit the block's end; `step` is its control instruction, if it ends in one."""
         taken, condition = self.successors[0] if self.successors else LEFT, None
         otherwise = LEFT
+        if step is not None and step.form is None:
+            self._set_warp("wait_site", str(step.site))
+            self.lanes.emit(f"ret i32 {abi.UNSUPPORTED}")
+            return
         if step is not None and step.control == "barrier":
             self._wait(step)
             return
@@ -39,12 +43,6 @@ class Flow:
             self._part_lanes(condition, taken, otherwise)
         else:
             self._go_together(condition, taken, otherwise)
-
-    def unsupported(self, step: Step) -> None:
-        """Return at an instruction without a form. What follows it in the block is never reached."""
-        self._set_warp("wait_site", str(step.site))
-        self.lanes.emit(f"ret i32 {abi.UNSUPPORTED}")
-        self.lanes.label(self.lanes.fresh("unreached"))
 
     # -- all lanes together
 

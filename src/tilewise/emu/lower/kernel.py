@@ -79,9 +79,7 @@ def _lower_block(lanes: Lanes, kernel: Kernel, position: int) -> list[str]:
         body.mask = lanes.define(f"load i32, ptr {body.warp_address('mask')}")
     last = None
     for step in kernel.program.steps[position]:
-        if step.form is None:
-            flow.unsupported(step)
-        elif step.control is not None:
+        if step.form is None or step.control is not None:
             last = step
         else:
             run_step(body, memory, step)

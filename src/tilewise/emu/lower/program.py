@@ -88,8 +88,11 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     cfg = build_cfg(replace(function, body=(*function.body, ends)), _ends_block)
     number = {block: position for position, block in enumerate(cfg.order)}
     sites: list[Step] = []
-    steps = tuple(tuple(_decode(item, sites) for item in cfg.blocks[block].instructions) for block in cfg.order)
-    successors = tuple(tuple(number[after] for after in cfg.successors[block]) for block in cfg.order)
+    steps = tuple(_decode_block(cfg.blocks[block].instructions, sites) for block in cfg.order)
+    successors = tuple(
+        () if _is_cut(block_steps) else tuple(number[after] for after in cfg.successors[block])
+        for block, block_steps in zip(cfg.order, steps, strict=True)
+    )
     live = _live_in(cfg, {block: steps[position] for block, position in number.items()})
     ordered = tuple(live[block] for block in cfg.order)
     parameters, parameter_bytes = layout(function.parameters)
@@ -145,6 +148,20 @@ def _shared_layout(module: PtxModule, function: Function) -> tuple[dict[str, int
 def _ends_block(instruction: Instruction) -> bool:
     found = find_form(instruction.opcode)
     return found is not None and found[0].kind == "control"
+
+
+def _decode_block(instructions: tuple[Instruction, ...], sites: list[Step]) -> tuple[Step, ...]:
+    """The steps of a block, up to the first that has no form: nothing past it is ever reached."""
+    steps: list[Step] = []
+    for instruction in instructions:
+        steps.append(_decode(instruction, sites))
+        if steps[-1].form is None:
+            break
+    return tuple(steps)
+
+
+def _is_cut(steps: tuple[Step, ...]) -> bool:
+    return bool(steps) and steps[-1].form is None
 
 
 def _decode(instruction: Instruction, sites: list[Step]) -> Step:
