@@ -48,9 +48,7 @@ def lop3(lanes: Lanes, a: Value, b: Value, c: Value, table: Value) -> Value:
 
 
 @op("lop3.BOOL.b32 d|p:b32|pred, a, b, c, table:u32, q:pred", BOOL="or and")
-def lop3_with_predicate(
-    lanes: Lanes, a: Value, b: Value, c: Value, table: Value, q: Value, *, bool: str
-) -> tuple[Value, Value]:
+def lop3_with_predicate(lanes: Lanes, a: Value, b: Value, c: Value, table: Value, q: Value, *, bool: str) -> tuple[Value, Value]:
     """Beside the result, whether it is not 0, combined with q."""
     result = lop3(lanes, a, b, c, table)
     return result, lanes.operation(bool, lanes.compare("icmp ne", result, lanes.constant("i32", 0)), q)
