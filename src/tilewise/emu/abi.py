@@ -99,7 +99,8 @@ class Context(ctypes.Structure):
         ("next_block", c_void_p),
         ("copies", c_void_p),
         *((name, c_uint64) for name in ("last_block", "chunk")),
-        ("padding", c_uint8 * 48),
+        ("chosen", c_void_p),
+        ("padding", c_uint8 * 40),
         ("addresses", c_uint64 * LANES),
         ("values", c_uint8 * (ELEMENTS * LANES * 8)),
     ]

@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +37,13 @@ class Emulation:
     threads: int
 
 
-def emulate(launch: Launch, *, threads: int | None = None, target: Target | None = None) -> Emulation:
+def emulate(
+    launch: Launch, *, threads: int | None = None, blocks: Sequence[int] | None = None, target: Target | None = None
+) -> Emulation:
     """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
 
     `threads` host threads share the blocks (default: all processors this process may use); results and counts are the
-    same for any number.
+    same for any number. `blocks` names the only blocks to run, by their number along x, then y, then z: the counts are theirs.
     Raises KernelFault if the kernel accessed what it may not or cannot go on, UnsupportedInstruction if a thread reached an
     instruction that the emulator does not have, TilewiseError for arguments that do not fit the kernel.
     """
@@ -52,7 +55,8 @@ def emulate(launch: Launch, *, threads: int | None = None, target: Target | None
     kernel = compile_kernel(launch, target)
     arguments = bind(launch, kernel.program)
     careful_before = kernel.careful_seconds
-    run = _Run(launch, kernel, arguments, _thread_count(threads, launch.blocks))
+    chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
+    run = _Run(launch, kernel, arguments, threads, chosen)
     compiled = time.perf_counter()
     run.go()
     careful = kernel.careful_seconds - careful_before
@@ -68,18 +72,37 @@ def _thread_count(threads: int | None, blocks: int) -> int:
     return max(1, min(threads or len(os.sched_getaffinity(0)), blocks))
 
 
+def _chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_uint64]:
+    numbers = [number if isinstance(number, int) else -1 for number in blocks]
+    for given, number in zip(blocks, numbers, strict=True):
+        if not 0 <= number < total:
+            raise TilewiseError(f"block {given!r} is not in the grid: give whole numbers from 0 to {total - 1}.")
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise TilewiseError("blocks names none, or one of them twice: give each block once, or None for all of the grid.")
+    return (ctypes.c_uint64 * len(numbers))(*numbers)
+
+
 class _Run:
     """One launch under way: what its host threads share."""
 
-    def __init__(self, launch: Launch, kernel: CompiledKernel, arguments: Arguments, threads: int) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        kernel: CompiledKernel,
+        arguments: Arguments,
+        threads: int | None,
+        chosen: ctypes.Array[ctypes.c_uint64] | None,
+    ) -> None:
         self.launch = launch
+        self.chosen = chosen
+        self.blocks = launch.blocks if chosen is None else len(chosen)
         self.kernel = kernel
         self.arguments = arguments
         self.stop = ctypes.c_int32(0)
         self.next_block = ctypes.c_uint64(0)
         self.failure: BaseException | None = None
         self.compile_careful = abi.COMPILE_CAREFUL(self._compile_careful)
-        self.workers = [_Worker(self) for _ in range(threads)]
+        self.workers = [_Worker(self) for _ in range(_thread_count(threads, self.blocks))]
 
     def go(self) -> None:
         """Run all blocks. On Ctrl-C the host threads stop at their next block or loop iteration, then the exception goes on."""
@@ -192,8 +215,9 @@ class _Worker:
         context.warp_bytes, context.warp_count = self.frame.bytes, run.kernel.program.warps
         context.threads = launch.threads_per_block
         context.words, context.blocks = self.frame.words, len(run.kernel.program.steps)
-        context.last_block = launch.blocks
-        context.chunk = max(1, launch.blocks // (CHUNKS_PER_THREAD * _thread_count(None, launch.blocks)))
+        context.last_block = run.blocks
+        context.chosen = 0 if run.chosen is None else ctypes.addressof(run.chosen)
+        context.chunk = max(1, run.blocks // (CHUNKS_PER_THREAD * _thread_count(None, run.blocks)))
 
     def run(self) -> None:
         self.status = abi.load_runtime().run(self._context.address)

@@ -175,9 +175,9 @@ static uint32_t run_blocks(struct tw_context* context) {
         const uint64_t first = __atomic_fetch_add(context->next_block, context->chunk, __ATOMIC_RELAXED);
         if (first >= context->last_block) return TW_EXITED;
         const uint64_t left = context->last_block - first, count = left < context->chunk ? left : context->chunk;
-        for (uint64_t block = first; block < first + count; ++block) {
+        for (uint64_t i = first; i < first + count; ++i) {
             if (*context->stop) return TW_STOPPED;
-            const uint32_t status = run_block(context, block);
+            const uint32_t status = run_block(context, context->chosen ? context->chosen[i] : i);
             if (status != TW_EXITED) return status;
         }
     }

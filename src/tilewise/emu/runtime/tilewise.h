@@ -101,6 +101,7 @@ struct tw_context {
     uint64_t* next_block;      // shared by all host threads
     struct tw_copies* copies;  // one a warp, made when the first copy is asked for
     uint64_t last_block, chunk;
+    const uint64_t* chosen;  // numbers of the last_block blocks to run, counted along x, then y, then z; null: all of the grid
 
     _Alignas(64) uint64_t addresses[TW_LANES];
     _Alignas(64) uint8_t values[TW_ELEMENTS * TW_LANES * 8];  // element by element, 32 lanes each
