@@ -9,7 +9,7 @@ from tilewise.core.launch import Launch
 from tilewise.emu.machine import emulate
 
 SOURCE = """
-extern "C" __global__ void mark(float* x) {
+extern "C" __global__ void mark(int* x) {
     int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     __syncthreads();
     x[block * 32 + threadIdx.x] = block + 1;
@@ -18,8 +18,8 @@ extern "C" __global__ void mark(float* x) {
 BLOCKS = 3 * 5 * 2
 
 
-def marking() -> tuple[Launch, np.ndarray[tuple[int], np.dtype[np.float32]]]:
-    marks = np.zeros(32 * BLOCKS, np.float32)
+def marking() -> tuple[Launch, np.ndarray[tuple[int], np.dtype[np.int32]]]:
+    marks = np.zeros(32 * BLOCKS, np.int32)
     return Launch(compile_text(SOURCE, "mark.cu"), "mark", grid=(3, 5, 2), block=(32, 1, 1), args=(marks,)), marks
 
 
@@ -28,8 +28,8 @@ def marking() -> tuple[Launch, np.ndarray[tuple[int], np.dtype[np.float32]]]:
 def test_only_chosen_blocks_run_and_count(chosen: list[int], threads: int) -> None:
     launch, marks = marking()
     counters = emulate(launch, blocks=chosen, threads=threads).counters
-    expected = np.zeros((BLOCKS, 32), np.float32)
-    expected[list(chosen)] = np.array(chosen, np.float32)[:, None] + 1
+    expected = np.zeros((BLOCKS, 32), np.int32)
+    expected[list(chosen)] = np.array(chosen, np.int32)[:, None] + 1
     np.testing.assert_array_equal(marks.reshape(BLOCKS, 32), expected)
     assert counters.global_store_requests == counters.barriers == len(chosen)
 
