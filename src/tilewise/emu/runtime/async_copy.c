@@ -4,9 +4,9 @@
 
 #include "tilewise.h"
 
-// One instruction's copies. Lanes leave `mask` as they are carried out.
+// One instruction's copies. Lanes leave `mask` as they are carried out; `whole` if each reads all its bytes.
 struct copy {
-    uint32_t mask, size;
+    uint32_t mask, size, whole, unused;
     uint32_t target[TW_LANES], bytes[TW_LANES], group[TW_LANES];
     const uint8_t* source[TW_LANES];
 };
@@ -16,6 +16,7 @@ struct tw_copies {
     struct copy* list;
     uint64_t count, capacity;
     uint32_t committed[TW_LANES];
+    uint32_t parted;  // whether lanes ever committed without the others
 };
 
 static struct tw_copies* copies_of_warp(struct tw_context* context) {
@@ -37,6 +38,7 @@ void tw_forget_copies(struct tw_context* context) {
     if (!context->copies) return;
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         context->copies[i].count = 0;
+        context->copies[i].parted = 0;
         memset(context->copies[i].committed, 0, sizeof context->copies[i].committed);
     }
 }
@@ -48,13 +50,14 @@ void tw_free_copies(struct tw_context* context) {
     context->copies = 0;
 }
 
-// Whether both ends of a lane's copy are aligned and in bounds; reports if not.
+// Whether both ends of a lane's copy are aligned and in bounds; reports if not. `size` is a power of two; `last` is the buffer of the
+// lane before, mostly this one's too.
 static int check_lane(struct tw_context* context, struct copy* copy, uint32_t site, uint32_t lane, const struct tw_buffer** last) {
     const struct tw_warp* warp = (const struct tw_warp*)(context->warps + context->warp_index * context->warp_bytes);
-    const uint64_t source = context->addresses[lane], bytes = copy->bytes[lane], target = copy->target[lane];
+    const uint64_t source = context->addresses[lane], bytes = copy->bytes[lane], target = copy->target[lane], low_bits = copy->size - 1;
     copy->source[lane] = 0;
-    if ((bytes && source % copy->size) || target % copy->size) {
-        tw_report(context, warp, TW_MISALIGNED, site, lane, bytes && source % copy->size ? source : target);
+    if ((target & low_bits) || (bytes && (source & low_bits))) {
+        tw_report(context, warp, TW_MISALIGNED, site, lane, target & low_bits ? target : source);
         return 0;
     }
     if (target > context->shared_bytes || context->shared_bytes - target < copy->size) {
@@ -63,22 +66,43 @@ static int check_lane(struct tw_context* context, struct copy* copy, uint32_t si
     }
     if (!bytes) return 1;
     const struct tw_buffer* buffer = *last;
-    if (!buffer || source < buffer->low || source >= buffer->high || buffer->high - source < bytes)
+    if (!buffer || source < buffer->low || source >= buffer->high || buffer->high - source < bytes) {
         buffer = tw_find_buffer(context, source, bytes);
-    if (!buffer) {
-        tw_report(context, warp, TW_OUT_OF_BOUNDS, site, lane, source);
-        return 0;
+        if (!buffer) {
+            tw_report(context, warp, TW_OUT_OF_BOUNDS, site, lane, source);
+            return 0;
+        }
+        *last = buffer;
     }
-    *last = buffer;
     copy->source[lane] = (const uint8_t*)(uintptr_t)(source + buffer->delta);
+    return 1;
+}
+
+// The common case at a glance: all lanes, each reading all its bytes, aligned, within shared memory and one buffer. Fills in the sources.
+static int check_together(const struct tw_context* context, struct copy* copy) {
+    uint64_t lowest = UINT64_MAX, highest = 0, bits = 0, last_target = 0, missing = 0;
+    for (uint32_t lane = 0; lane < TW_LANES; ++lane) {
+        const uint64_t source = context->addresses[lane];
+        lowest = source < lowest ? source : lowest;
+        highest = source > highest ? source : highest;
+        last_target = copy->target[lane] > last_target ? copy->target[lane] : last_target;
+        bits |= source | copy->target[lane];
+        missing |= copy->bytes[lane] ^ copy->size;
+    }
+    if (missing || (bits & (copy->size - 1)) || last_target + copy->size > context->shared_bytes) return 0;
+    const struct tw_buffer* buffer = tw_find_buffer(context, lowest, copy->size);
+    if (!buffer || highest >= buffer->high || buffer->high - highest < copy->size) return 0;
+    for (uint32_t lane = 0; lane < TW_LANES; ++lane)
+        copy->source[lane] = (const uint8_t*)(uintptr_t)(context->addresses[lane] + buffer->delta);
     return 1;
 }
 
 // Lanes that read nothing ask nothing of global memory.
 static void count_copy(struct tw_context* context, const struct copy* copy, uint32_t site) {
     struct tw_site_counts* counts = &context->site_counts[site];
-    uint32_t reading = 0;
-    for (uint32_t rest = copy->mask; rest; rest &= rest - 1) {
+    uint32_t reading = copy->whole ? UINT32_MAX : 0;
+    if (copy->whole) counts->read_bytes += (uint64_t)TW_LANES * copy->size;
+    for (uint32_t rest = copy->whole ? 0 : copy->mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (copy->bytes[lane]) reading |= 1u << lane;
         counts->read_bytes += copy->bytes[lane];
@@ -107,7 +131,8 @@ void tw_copy(struct tw_context* context, uint32_t site, uint32_t mask) {
         const uint32_t bytes = values[TW_LANES + lane];
         copy->bytes[lane] = bytes < copy->size ? bytes : copy->size;
     }
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    copy->whole = mask == UINT32_MAX && check_together(context, copy);
+    for (uint32_t rest = copy->whole ? 0 : mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (!check_lane(context, copy, site, lane, &last)) copy->mask &= ~(1u << lane);
     }
@@ -117,24 +142,35 @@ void tw_copy(struct tw_context* context, uint32_t site, uint32_t mask) {
 
 void tw_copy_commit(struct tw_context* context, uint32_t mask) {
     struct tw_copies* copies = copies_of_warp(context);
+    copies->parted |= mask != UINT32_MAX;
     for (uint32_t lane = 0; lane < TW_LANES; ++lane) copies->committed[lane] += mask >> lane & 1;
 }
 
+static void carry_out_lane(struct tw_context* context, const struct copy* copy, uint32_t lane) {
+    uint8_t* target = context->shared + copy->target[lane];
+    if (copy->bytes[lane]) memcpy(target, copy->source[lane], copy->bytes[lane]);
+    memset(target + copy->bytes[lane], 0, copy->size - copy->bytes[lane]);
+}
+
 static void carry_out(struct tw_context* context, struct copy* copy, uint32_t mask) {
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        uint8_t* target = context->shared + copy->target[lane];
-        const uint32_t bytes = copy->bytes[lane];
-        if (bytes == 16)
-            memcpy(target, copy->source[lane], 16);
-        else if (bytes == 4 && copy->size == 4)
-            memcpy(target, copy->source[lane], 4);
-        else {
-            if (bytes) memcpy(target, copy->source[lane], bytes);
-            memset(target + bytes, 0, copy->size - bytes);
-        }
-    }
     copy->mask &= ~mask;
+    if (mask == UINT32_MAX && copy->whole && copy->size == 16) {
+        for (uint32_t lane = 0; lane < TW_LANES; ++lane) memcpy(context->shared + copy->target[lane], copy->source[lane], 16);
+    } else if (mask == UINT32_MAX && copy->whole && copy->size == 4) {
+        for (uint32_t lane = 0; lane < TW_LANES; ++lane) memcpy(context->shared + copy->target[lane], copy->source[lane], 4);
+    } else {
+        for (uint32_t rest = mask; rest; rest &= rest - 1) carry_out_lane(context, copy, (uint32_t)__builtin_ctz(rest));
+    }
+}
+
+// The lanes whose groups come before the last `pending`.
+static uint32_t lanes_due(const struct tw_copies* copies, const struct copy* copy, int32_t pending) {
+    if (pending < 0) return UINT32_MAX;
+    if (!copies->parted) return copy->group[0] + (uint32_t)pending < copies->committed[0] ? UINT32_MAX : 0;
+    uint32_t due = 0;
+    for (uint32_t lane = 0; lane < TW_LANES; ++lane)
+        due |= (uint32_t)(copy->group[lane] + (uint32_t)pending < copies->committed[lane]) << lane;
+    return due;
 }
 
 // Carries out the copies of all but the last `pending` groups of each lane; all copies, in a group or not, if `pending` is negative.
@@ -143,10 +179,7 @@ void tw_copy_wait(struct tw_context* context, uint32_t mask, int32_t pending) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < copies->count; ++i) {
         struct copy* copy = &copies->list[i];
-        uint32_t due = pending < 0 ? mask : 0;
-        for (uint32_t lane = 0; lane < TW_LANES && pending >= 0; ++lane)
-            due |= (uint32_t)(copy->group[lane] + (uint32_t)pending < copies->committed[lane]) << lane;
-        carry_out(context, copy, due & mask & copy->mask);
+        carry_out(context, copy, lanes_due(copies, copy, pending) & mask & copy->mask);
         if (copy->mask && kept++ != i) copies->list[kept - 1] = *copy;
     }
     copies->count = kept;
