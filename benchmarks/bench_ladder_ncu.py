@@ -1,11 +1,11 @@
-"""Count the ladder's memory traffic on a GPU with Nsight Compute, beside what the emulator counts of the same modules.
+"""Count the ladder's memory traffic on a GPU with Nsight Compute.
 
-    python benchmarks/bench_ladder_ncu.py build DIR [--size 1024]                              builds the rungs and emulates them
+    python benchmarks/bench_ladder_ncu.py build DIR [--size 1024]              builds the rungs
     python benchmarks/bench_ladder_ncu.py measure DIR [--output benchmarks/results/ncu_ladder_h200.json]   runs them under ncu
 
 `build` needs Tilewise and no GPU, `measure` ncu and CuPy, so that the two may be different machines. Operands are random,
-row-major and dense; the caches are empty when a rung starts. Counts of the emulator are of the PTX, those of ncu of the machine
-code.
+row-major and dense, and the caches are empty when a rung starts. What ncu counts is the machine code: ptxas merges loads of the
+PTX.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nsight import device_name, ncu_version, profile
+from nsight import device_name, known_metrics, ncu_version, profile
 
 MANIFEST = "rungs.json"
 SYMBOL = "gemm"
@@ -29,11 +29,17 @@ METRICS = {
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
     "shared_load_requests": "smsp__inst_executed_op_shared_ld.sum",
-    "shared_store_requests": "smsp__inst_executed_op_shared_st.sum",
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_requests": "smsp__inst_executed_op_shared_st.sum",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "async_copy_requests": "smsp__inst_executed_op_ldgsts.sum",
+    "async_copy_sectors_through_l1": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+    "async_copy_sectors_past_l1": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
+    "async_copy_wavefronts": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "async_copy_bank_conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
     "fma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "instructions": "smsp__inst_executed.sum",
     "l2_read_sectors": "lts__t_sectors_op_read.sum",
@@ -41,7 +47,7 @@ METRICS = {
     "hbm_write_bytes": "dram__bytes_write.sum",
     "nanoseconds": "gpu__time_duration.sum",
 }
-"""Our names, as far as the emulator counts the same, and ncu's."""
+"""Our names and ncu's."""
 
 
 def main() -> None:
@@ -62,27 +68,20 @@ def main() -> None:
 
 
 def build(folder: Path, size: int) -> None:
-    """Write each rung's cubin, and the manifest with its launch and the emulator's counts at size^3."""
-    import numpy as np
-
+    """Write each rung's cubin, and the manifest with its launch at size^3."""
     from tilewise.build.nvrtc import compile_source
     from tilewise.core.problem import Problem
-    from tilewise.emu.machine import emulate
-    from tilewise.engine.operands import as_matrix, product_launch
     from tilewise.kernels.ladder import LADDER, block, grid
     from tilewise.kernels.source import kernel_source
 
     folder.mkdir(parents=True, exist_ok=True)
     problem = Problem(size, size, size)
-    rng = np.random.default_rng(0)
-    matrices = [as_matrix(rng.standard_normal((size, size), dtype=np.float32)) for _ in range(3)]
     rows = []
     for rung in LADDER:
         plan = rung.default_plan
         module = compile_source(kernel_source(rung, plan, "rr"), "sm_90a")
         assert module.cubin is not None  # sm_, not compute_
         (folder / f"{rung.name}.cubin").write_bytes(module.cubin)
-        counters = asdict(emulate(product_launch(module, rung, plan, problem, *matrices)).counters)
         rows.append(
             {
                 "rung": rung.name,
@@ -91,7 +90,6 @@ def build(folder: Path, size: int) -> None:
                 "grid": grid(plan, problem),
                 "block": block(rung, plan),
                 "compiler": module.compiler,
-                "emulator": {name: counters[name] for name in METRICS if name in counters},
             }
         )
     (folder / MANIFEST).write_text(json.dumps(rows, indent=1) + "\n")
@@ -100,16 +98,17 @@ def build(folder: Path, size: int) -> None:
 def measure(folder: Path) -> dict[str, Any]:
     """Return the rungs of the manifest with ncu's counts, and where they were measured."""
     command = [sys.executable, __file__, "launch", str(folder)]
-    launches = profile(command, tuple(METRICS.values()), f"^{SYMBOL}$", folder / "ncu.csv")
+    known = known_metrics(tuple(METRICS.values()))
+    launches = profile(command, known, f"^{SYMBOL}$", folder / "ncu.csv")
     rows = json.loads((folder / MANIFEST).read_text())
     for row, counted in zip(rows, launches, strict=True):
-        row["ncu"] = {name: int(counted.counts[metric]) for name, metric in METRICS.items() if metric in counted.counts}
+        row["ncu"] = {name: int(counted.counts[metric]) for name, metric in METRICS.items() if metric in known}
     return {
         "command": " ".join(["python", *sys.argv]),
         "date": datetime.now(UTC).date().isoformat(),
         "device": device_name(),
         "versions": {"python": platform.python_version(), "ncu": ncu_version()},
-        "metrics": METRICS,
+        "metrics": {name: metric for name, metric in METRICS.items() if metric in known},
         "rows": rows,
     }
 

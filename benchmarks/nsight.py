@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ProfiledLaunch:
-    """One kernel launch and what was counted in it, by metric; without those that ncu does not know."""
+    """One kernel launch and what was counted in it, by metric."""
 
     kernel: str
     counts: dict[str, float]
@@ -40,10 +40,17 @@ def parse(table: str, metrics: Sequence[str]) -> list[ProfiledLaunch]:
     return [
         ProfiledLaunch(
             row["Kernel Name"].partition("(")[0],
-            {metric: float(row[metric].replace(",", "")) for metric in metrics if metric in row},
+            {metric: float(row[metric].replace(",", "")) for metric in metrics},
         )
         for row in rows
     ]
+
+
+def known_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return those of `metrics` that ncu counts on this machine's GPU."""
+    listing = subprocess.run(["ncu", "--query-metrics"], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[0] for line in listing.splitlines() if line.strip()}
+    return tuple(metric for metric in metrics if metric.partition(".")[0] in names)
 
 
 def ncu_version() -> str:
