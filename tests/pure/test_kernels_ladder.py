@@ -32,8 +32,15 @@ def test_names_files_and_numbers_agree(row: Rung) -> None:
 
 
 @every_rung
-def test_default_plan_meets_no_objection(row: Rung) -> None:
-    assert objections(row, row.default_plan, problem=Problem(1000, 1000, 1000)) == ()
+def test_plans_of_the_ladder_meet_no_objection(row: Rung) -> None:
+    for plan in (row.default_plan, *(plan for _, plan in row.variants)):
+        assert objections(row, plan, problem=Problem(1000, 1000, 1000)) == ()
+
+
+def test_thread_tile_comes_as_a_column_too() -> None:
+    ((name, plan),) = rung("r04").variants
+    assert (name, plan.TN) == ("1-D", 1)
+    assert plan.TM > 1
 
 
 @every_rung

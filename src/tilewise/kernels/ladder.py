@@ -75,6 +75,8 @@ class Rung:
     shared_words: Callable[[TilePlan, Layout], int]
     """Words of shared memory a block declares."""
     least_compute_capability: tuple[int, int] = (7, 0)
+    variants: tuple[tuple[str, TilePlan], ...] = ()
+    """Plans that the ladder shows before the default one, each with a name such as "1-D"; the claims are not theirs."""
 
 
 def bank_pad(run: int) -> int:
@@ -221,6 +223,7 @@ LADDER: tuple[Rung, ...] = (
         claims=Claims(4, 4, 32, 4, 2, 0.25, 0.625, ("perf.bank_conflict", "perf.uncoalesced")),
         constraints=(_thread_tiles_cover, _fragments_fit_registers),
         shared_words=_thread_tile_words,
+        variants=(("1-D", TilePlan(64, 64, 8, 8, 1)),),
     ),
     Rung(
         name="r05",
