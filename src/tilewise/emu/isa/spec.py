@@ -21,6 +21,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 SIGNED = ("s16", "s32", "s64")
 UNSIGNED = ("u16", "u32", "u64")
@@ -120,29 +121,28 @@ FORMS: dict[str, list[Form]] = {}
 
 _TOKEN = re.compile(r"\{\.[\w:]+\}|\.?[\w:]+")
 
+Emitter = TypeVar("Emitter", bound=Callable[..., object])
 
-Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
-
-def op(syntax: str, *, no_effect: str = "", counts_fma: bool = False, carry: str = "", **choices: str | Choices) -> Decorator:
+def op(syntax: str, *, no_effect: str = "", counts_fma: bool = False, carry: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
     """Register a form: values in, values out (a tuple for a pair, and where the carry flag is one of them)."""
     return _register(syntax, "op", choices, no_effect, counts_fma, carry)
 
 
-def access(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Decorator:
+def access(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
     """Register a memory access: the emitter only describes it."""
     return _register(syntax, "access", choices, no_effect)
 
 
-def control(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Decorator:
+def control(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
     """Register an instruction that ends a basic block."""
     return _register(syntax, "control", choices, no_effect)
 
 
 def _register(
     syntax: str, kind: str, choices: dict[str, str | Choices], no_effect: str, counts_fma: bool = False, carry: str = ""
-) -> Decorator:
-    def register(emitter: Callable[..., object]) -> Callable[..., object]:
+) -> Callable[[Emitter], Emitter]:
+    def register(emitter: Emitter) -> Emitter:
         form = parse_form(syntax, kind, choices, emitter, counts_fma, carry)
         _refuse_ignored(form, no_effect.split())
         FORMS.setdefault(syntax.split(" ")[0].split(".")[0].split("{")[0], []).append(form)
