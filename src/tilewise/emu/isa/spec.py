@@ -124,7 +124,9 @@ _TOKEN = re.compile(r"\{\.[\w:]+\}|\.?[\w:]+")
 Emitter = TypeVar("Emitter", bound=Callable[..., object])
 
 
-def op(syntax: str, *, no_effect: str = "", counts_fma: bool = False, carry: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
+def op(
+    syntax: str, *, no_effect: str = "", counts_fma: bool = False, carry: str = "", **choices: str | Choices
+) -> Callable[[Emitter], Emitter]:
     """Register a form: values in, values out (a tuple for a pair, and where the carry flag is one of them)."""
     return _register(syntax, "op", choices, no_effect, counts_fma, carry)
 
