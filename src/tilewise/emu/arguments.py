@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
-from tilewise.emu.lower.program import Program
-from tilewise.ptx.ast import Variable
+from tilewise.emu.blueprint import Blueprint, Parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +44,7 @@ class Arguments:
     arrays: tuple[Any, ...]
 
 
-def bind(launch: Launch, program: Program) -> Arguments:
+def bind(launch: Launch, blueprint: Blueprint) -> Arguments:
     """Return the launch's arguments bound to the kernel's parameters.
 
     Raises TilewiseError for a wrong number of arguments, an array where a number belongs (or the reverse), and a number that the
@@ -53,13 +52,13 @@ def bind(launch: Launch, program: Program) -> Arguments:
     """
     import numpy as np
 
-    parameters = program.function.parameters
+    parameters = blueprint.parameters
     if len(parameters) != len(launch.args):
         raise TilewiseError(
             f"{launch.kernel} has {len(parameters)} parameters and was given {len(launch.args)} arguments: "
             f"it takes {', '.join(_describe(parameter) for parameter in parameters) or 'none'}."
         )
-    block = bytearray(program.parameter_bytes)
+    block = bytearray(blueprint.parameter_bytes)
     buffers: list[BoundBuffer] = []
     next_address = FIRST_ADDRESS
     for index, (parameter, argument) in enumerate(zip(parameters, launch.args, strict=True)):
@@ -74,8 +73,7 @@ def bind(launch: Launch, program: Program) -> Arguments:
             data = struct.pack("<Q", pointer)
         else:
             data = _pack_number(index, parameter, argument)
-        start = program.parameters[parameter.name]
-        block[start : start + len(data)] = data
+        block[parameter.offset : parameter.offset + len(data)] = data
     return Arguments(bytes(block), tuple(buffers), launch.args)
 
 
@@ -88,7 +86,7 @@ def _bind_array(index: int, array: np.ndarray[Any, Any], low: int) -> tuple[Boun
     return buffer, low + array.ctypes.data - first
 
 
-def _pack_number(index: int, parameter: Variable, argument: Any) -> bytes:
+def _pack_number(index: int, parameter: Parameter, argument: Any) -> bytes:
     type_, bits = parameter.type, int(parameter.type[1:])
     if parameter.count is not None:
         raise TilewiseError(
@@ -108,7 +106,7 @@ def _pack_number(index: int, parameter: Variable, argument: Any) -> bytes:
     return (number & ((1 << bits) - 1)).to_bytes(bits // 8, "little")
 
 
-def _describe(parameter: Variable) -> str:
+def _describe(parameter: Parameter) -> str:
     return f".{parameter.type}" if parameter.count is None else f".{parameter.type}[{parameter.count}]"
 
 

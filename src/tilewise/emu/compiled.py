@@ -1,13 +1,19 @@
-"""A kernel compiled for the CPU: analysed and lowered once for a block shape, its careful function only when first needed."""
+"""A kernel compiled for the CPU: its fast function at once, the careful one on demand; both kept on disk for the next process."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
+from tilewise.build.cache import default_cache, key_of
 from tilewise.core.launch import Dim3, Launch
-from tilewise.emu.jit import Code, Target, compile_ir, host_target
+from tilewise.emu.blueprint import Blueprint, draw, from_json
+from tilewise.emu.jit import Code, Target, compile_ir, compiler_version, host_target
+from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID
 from tilewise.emu.lower.kernel import FUNCTION, Analysis, analyse_program, lower
 from tilewise.emu.lower.program import prepare
 from tilewise.ptx.ast import PtxModule
@@ -15,37 +21,51 @@ from tilewise.ptx.parse import parse
 
 
 class CompiledKernel:
-    """The fast function at once, the careful one on demand. Safe to use from several threads."""
+    """A kernel's blueprint and code. Safe to use from several threads.
 
-    def __init__(self, analysis: Analysis, target: Target) -> None:
-        self.analysis = analysis
-        self.program = analysis.program
-        self.target = target
-        fast = lower(analysis, careful=False, vector_bits=target.vector_bits)
-        self.tally = fast.tally
-        self.groups = fast.groups
-        self._fast = Code(compile_ir(fast.ir, target), target)
-        self.fast_address = self._fast.address(FUNCTION)
+    `analyse` gives the kernel's analysis where code must be made; with both functions on disk it is never called.
+    """
+
+    def __init__(self, key: str, target: Target, analyse: Callable[[], Analysis]) -> None:
+        self._key = key
+        self._target = target
+        self._analyse = functools.cache(analyse)
         self._careful: Code | None = None
         self._lock = threading.Lock()
         self.careful_seconds = 0.0
-        """Time that compiling the careful function took, 0 as long as nobody needed it."""
+        """Time that making the careful function took, 0 as long as nobody needed it."""
+        self.blueprint, self._fast = self._load_fast()
+        self.fast_address = self._fast.address(FUNCTION)
 
     def careful_address(self) -> int:
-        """The careful function, compiled now if it was not before."""
+        """The careful function, made now if it was not before."""
         with self._lock:
             if self._careful is None:
                 start = time.perf_counter()
-                self._careful = Code(
-                    compile_ir(lower(self.analysis, careful=True, vector_bits=self.target.vector_bits).ir, self.target),
-                    self.target,
-                )
+                self._careful = self._load_careful()
                 self.careful_seconds = time.perf_counter() - start
             return self._careful.address(FUNCTION)
 
+    def _load_fast(self) -> tuple[Blueprint, Code]:
+        kept = default_cache().get(self._key)
+        if kept is None:
+            fast = lower(self._analyse(), careful=False, vector_bits=self._target.vector_bits)
+            kept = {"code": compile_ir(fast.ir, self._target), "blueprint": draw(self._analyse(), fast).to_json()}
+            default_cache().put(self._key, kept)
+        return from_json(kept["blueprint"]), Code(kept["code"], self._target)
+
+    def _load_careful(self) -> Code:
+        key = key_of(self._key, "careful")
+        kept = default_cache().get(key)
+        if kept is None:
+            careful = lower(self._analyse(), careful=True, vector_bits=self._target.vector_bits)
+            kept = {"code": compile_ir(careful.ir, self._target)}
+            default_cache().put(key, kept)
+        return Code(kept["code"], self._target)
+
 
 def compile_kernel(launch: Launch, target: Target | None = None) -> CompiledKernel:
-    """Return the kernel of a launch compiled for `target` (this processor), from memory if it was compiled before.
+    """Return the kernel of a launch compiled for `target` (this processor), from memory or disk if it was compiled before.
 
     Raises TilewiseError for PTX that the parser does not take, an unknown kernel and operands that the emulator does not have.
     """
@@ -54,7 +74,9 @@ def compile_kernel(launch: Launch, target: Target | None = None) -> CompiledKern
 
 @functools.lru_cache(maxsize=64)
 def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Target) -> CompiledKernel:
-    return CompiledKernel(analyse_program(prepare(parse_module(ptx), kernel, block), grid_class), target)
+    shape = ",".join(map(str, block + grid_class))
+    key = key_of("emulator", _emulator_digest(), compiler_version(), target.cpu, target.features, ptx, kernel, shape)
+    return CompiledKernel(key, target, lambda: analyse_program(prepare(parse_module(ptx), kernel, block), grid_class))
 
 
 @functools.lru_cache(maxsize=16)
@@ -64,7 +86,18 @@ def parse_module(ptx: str) -> PtxModule:
 
 
 def _grid_class(grid: Dim3) -> Dim3:
-    from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID
-
+    """Grids of one class share their code."""
     x, y, z = (SMALL_GRID if size <= SMALL_GRID else LARGE_GRID for size in grid)
     return x, y, z
+
+
+@functools.cache
+def _emulator_digest() -> bytes:
+    """A digest of the sources that compiled code depends on: code kept by another version is not taken for this one's."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for folder in ("emu", "ptx", "hw"):
+        for source in sorted((package / folder).rglob("*.[pch]*")):
+            if source.suffix in (".py", ".c", ".h"):
+                digest.update(source.read_bytes())
+    return digest.digest()

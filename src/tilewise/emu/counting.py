@@ -6,21 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from tilewise.core.counters import Counters, SiteCounters
-from tilewise.emu.compiled import CompiledKernel
-from tilewise.emu.lower.program import Step
+from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.patterns import LANES
 
 Counts = tuple[Any, Any, Any]
 
 
-def add_up(kernel: CompiledKernel, counts: list[Counts], barriers: int) -> Counters:
+def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counters:
     """Return the launch's counters from each host thread's counts; sums and maxima, so the threads' number shows nowhere."""
     import numpy as np
 
     blocks = sum(np.frombuffer(block_counts, np.uint64).astype(object) for block_counts, _, _ in counts).reshape(-1, 3)  # type: ignore[union-attr]
     histograms = sum(np.frombuffer(histogram, np.uint64).astype(object) for _, _, histogram in counts)
-    totals = [_site_totals(index, counts) for index in range(len(kernel.program.sites))]
-    tally = kernel.tally
+    totals = [_site_totals(index, counts) for index in range(len(blueprint.sites))]
+    tally = blueprint.tally
     for position, site in tally.requests:
         runs = int(blocks[position, 0])
         totals[site]["requests"] += runs
@@ -31,16 +30,16 @@ def add_up(kernel: CompiledKernel, counts: list[Counts], barriers: int) -> Count
         if runs:
             _raise_to(totals[site], transactions, ways)
     for number, (site, table) in enumerate(tally.histograms):
-        for start, transactions in enumerate(table):
+        for start, (transactions, ways) in enumerate(table):
             times = int(histograms[32 * number + start])  # type: ignore[index]
             totals[site]["transactions"] += transactions * times
             if times:
-                _raise_to(totals[site], transactions, 0)
+                _raise_to(totals[site], transactions, ways)
     fma = sum(n * (LANES * int(blocks[position, 0]) + int(blocks[position, 2])) for position, n in tally.fma.items())
     sites = tuple(
-        _site_counters(step, total)
-        for step, total in zip(kernel.program.sites, totals, strict=True)
-        if step.access is not None and step.access.space != "async"
+        _site_counters(site, total)
+        for site, total in zip(blueprint.sites, totals, strict=True)
+        if site.kind and site.space != "async"
     )
     written = sum(total["written_bytes"] for total in totals)
     return replace(sum_sites(sites), barriers=barriers, fma=fma, shared_async_store_bytes=written)
@@ -85,18 +84,15 @@ def _raise_to(total: dict[str, int], transactions: int, ways: int) -> None:
     total["worst_ways"] = max(total["worst_ways"], ways)
 
 
-def _site_counters(step: Step, total: dict[str, int]) -> SiteCounters:
-    access, position = step.access, step.instruction.position
-    assert access is not None
-    place = position.outermost if position else None
+def _site_counters(site: SiteFacts, total: dict[str, int]) -> SiteCounters:
     return SiteCounters(
-        space=access.space,  # type: ignore[arg-type]
-        kind=access.kind,  # type: ignore[arg-type]
-        file=place.file if place else "",
-        line=place.line if place else 0,
-        opcode=step.instruction.opcode,
+        space=site.space,  # type: ignore[arg-type]
+        kind=site.kind,  # type: ignore[arg-type]
+        file=site.file,
+        line=site.line,
+        opcode=site.opcode,
         requests=total["requests"],
-        bytes=total["read_bytes"] if access.kind == "copy" else total["lanes"] * access.bytes,
+        bytes=total["read_bytes"] if site.kind == "copy" else total["lanes"] * site.bytes,
         transactions=total["transactions"],
         worst=total["worst"],
         worst_conflict_ways=total["worst_ways"],

@@ -35,6 +35,13 @@ AVX2 = Target("x86-64-v3", "")
 """Any x86-64 machine of the last ten years."""
 
 
+def compiler_version() -> str:
+    """LLVM's version, and llvmlite's."""
+    import llvmlite
+
+    return f"LLVM {'.'.join(map(str, _llvm().llvm_version_info))}, llvmlite {llvmlite.__version__}"
+
+
 class Code:
     """Machine code of one function, loaded; it lives as long as this object."""
 

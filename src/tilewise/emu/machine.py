@@ -16,10 +16,11 @@ from tilewise.core.facts import Fault
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, bind, buffer_table
+from tilewise.emu.blueprint import SiteFacts
 from tilewise.emu.compiled import CompiledKernel, compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
-from tilewise.emu.report import describe_fault, place_of
+from tilewise.emu.report import describe_fault
 
 MAX_THREADS_PER_BLOCK = 1024
 FAULTS_KEPT = 256
@@ -53,7 +54,7 @@ def emulate(
             f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
         )
     kernel = compile_kernel(launch, target)
-    arguments = bind(launch, kernel.program)
+    arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
     chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
     run = _Run(launch, kernel, arguments, threads, chosen)
@@ -62,7 +63,9 @@ def emulate(
     careful = kernel.careful_seconds - careful_before
     seconds = time.perf_counter() - compiled - careful
     run.raise_failures()
-    counters = add_up(kernel, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers))
+    counters = add_up(
+        kernel.blueprint, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers)
+    )
     return Emulation(counters, seconds, compiled - started + careful, len(run.workers))
 
 
@@ -136,10 +139,8 @@ class _Run:
             raise self.failure
         for worker in self.workers:
             if worker.status == abi.UNSUPPORTED:
-                step = self.kernel.program.sites[worker.unsupported_site()]
-                raise UnsupportedInstruction(
-                    f"the emulator does not have {step.instruction.opcode} yet.", where=place_of(step.instruction)
-                )
+                site = self.kernel.blueprint.sites[worker.unsupported_site()]
+                raise UnsupportedInstruction(f"the emulator does not have {site.opcode} yet.", where=site.place)
         faults = self._faults()
         if faults:
             lost = sum(int(worker.context.faults_lost) for worker in self.workers)
@@ -159,29 +160,27 @@ class _Run:
                 first.count = kept.count + raw.count
                 merged[raw.kind, raw.site] = first
         ordered = [merged[key] for key in sorted(merged, key=lambda key: (key[1], key[0]))]
-        return tuple(describe_fault(raw, self.kernel.program, self.arguments.buffers) for raw in ordered)
+        return tuple(describe_fault(raw, self.kernel.blueprint, self.arguments.buffers) for raw in ordered)
 
 
 class _Worker:
     """One host thread: its context with all the memory that it points to."""
 
     def __init__(self, run: _Run) -> None:
-        program, frame = run.kernel.program, run.kernel.analysis.frame
-        sites, blocks = max(1, len(program.sites)), len(program.steps)
+        blueprint = self.blueprint = run.kernel.blueprint
         self.status = 0
-        self.frame = frame
-        self.shared_bytes = program.static_shared_bytes + run.launch.dynamic_shared_bytes
-        self.block_counts = (ctypes.c_uint64 * (3 * blocks))()
-        self.site_counts = (abi.SiteCounts * sites)()
-        self.histograms = (ctypes.c_uint64 * (32 * max(1, len(run.kernel.tally.histograms))))()
+        self.shared_bytes = blueprint.static_shared_bytes + run.launch.dynamic_shared_bytes
+        self.block_counts = (ctypes.c_uint64 * (3 * blueprint.blocks))()
+        self.site_counts = (abi.SiteCounts * max(1, len(blueprint.sites)))()
+        self.histograms = (ctypes.c_uint64 * (32 * max(1, len(blueprint.tally.histograms))))()
         self.faults = (abi.Fault * FAULTS_KEPT)()
-        self._ranges = (abi.Range * max(1, run.kernel.groups))()
-        self._sites = site_table(program.sites)
+        self._ranges = (abi.Range * max(1, blueprint.groups))()
+        self._sites = site_table(blueprint.sites)
         self._buffers = buffer_table(run.arguments.buffers)
         self._parameters = ctypes.create_string_buffer(run.arguments.parameters, len(run.arguments.parameters) + 8)
-        self._thread_ids = _thread_ids(run.launch.block, program.warps)
+        self._thread_ids = _thread_ids(run.launch.block, blueprint.warps)
         self._shared = _Aligned(self.shared_bytes)
-        self._warps = _Aligned(frame.bytes * program.warps)
+        self._warps = _Aligned(blueprint.warp_bytes * blueprint.warps)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
         self.context = abi.Context.from_address(self._context.address)
         self._fill(run)
@@ -212,9 +211,9 @@ class _Worker:
         context.fault_capacity = FAULTS_KEPT
         context.fast = run.kernel.fast_address
         context.compile_careful = run.compile_careful
-        context.warp_bytes, context.warp_count = self.frame.bytes, run.kernel.program.warps
+        context.warp_bytes, context.warp_count = self.blueprint.warp_bytes, self.blueprint.warps
         context.threads = launch.threads_per_block
-        context.words, context.blocks = self.frame.words, len(run.kernel.program.steps)
+        context.words, context.blocks = self.blueprint.words, self.blueprint.blocks
         context.last_block = run.blocks
         context.chosen = 0 if run.chosen is None else ctypes.addressof(run.chosen)
         context.chunk = max(1, run.blocks // (CHUNKS_PER_THREAD * _thread_count(None, run.blocks)))
@@ -224,7 +223,7 @@ class _Worker:
 
     def unsupported_site(self) -> int:
         """The number of the instruction at which the last warp stopped."""
-        warp = abi.Warp.from_address(self._warps.address + self.frame.bytes * self.context.warp_index)
+        warp = abi.Warp.from_address(self._warps.address + self.blueprint.warp_bytes * self.context.warp_index)
         return int(warp.wait_site)
 
     def counts(self) -> tuple[Any, Any, Any]:
@@ -240,16 +239,10 @@ class _Aligned:
         self.address = -(-ctypes.addressof(self._memory) // 64) * 64
 
 
-def site_table(sites: tuple[Any, ...]) -> ctypes.Array[abi.Site]:
-    """The program's sites as the runtime reads them."""
-    rows = []
-    for step in sites:
-        access = step.access
-        if access is None:
-            rows.append(abi.Site())
-        else:
-            rows.append(abi.Site(int(access.space == "shared"), int(access.kind == "store"), access.element_bytes, access.count))
-    return (abi.Site * max(1, len(rows)))(*rows)
+def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
+    """The sites as the runtime reads them."""
+    rows = (abi.Site(int(site.space == "shared"), int(site.kind == "store"), site.element_bytes, site.count) for site in sites)
+    return (abi.Site * max(1, len(sites)))(*rows)
 
 
 def _thread_ids(block: tuple[int, int, int], warps: int) -> ctypes.Array[ctypes.c_uint32]:

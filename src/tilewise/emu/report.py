@@ -5,51 +5,39 @@ from __future__ import annotations
 from tilewise.core.facts import Fault
 from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
-from tilewise.emu.lower.program import Program
-from tilewise.ptx.ast import Instruction
+from tilewise.emu.blueprint import Blueprint, SiteFacts
 
 
-def place_of(instruction: Instruction) -> str:
-    """The source line of an instruction, or its line in the PTX where there is no source."""
-    if instruction.position is None:
-        return f"PTX line {instruction.ptx_line}"
-    place = instruction.position.outermost
-    return f"{place.file}:{place.line}"
-
-
-def describe_fault(raw: abi.Fault, program: Program, buffers: tuple[BoundBuffer, ...]) -> Fault:
+def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuffer, ...]) -> Fault:
     """Return the runtime's record of a fault as a Fault."""
-    step = program.sites[raw.site]
-    position = step.instruction.position
-    place = position.outermost if position else None
+    site = blueprint.sites[raw.site]
     kind = abi.FAULT_KINDS[raw.kind]
     linear = 32 * raw.warp + raw.lane
-    x, y, _ = program.block_shape
+    x, y, _ = blueprint.block_shape
     return Fault(
         kind=kind,  # type: ignore[arg-type]
-        file=place.file if place else "PTX",
-        line=place.line if place else step.instruction.ptx_line,
-        opcode=step.instruction.opcode,
+        file=site.file or "PTX",
+        line=site.line if site.file else site.ptx_line,
+        opcode=site.opcode,
         block=(raw.block[0], raw.block[1], raw.block[2]),
         thread=(linear % x, linear // x % y, linear // (x * y)),
-        detail=_detail(kind, raw, program, buffers),
+        detail=_detail(kind, raw, site, buffers),
         count=int(raw.count),
     )
 
 
-def _detail(kind: str, raw: abi.Fault, program: Program, buffers: tuple[BoundBuffer, ...]) -> str:
-    access = program.sites[raw.site].access
-    if access is None:
+def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:
+    if not site.kind:
         if kind == "deadlock":
             return f"warp {raw.warp} waits at barrier {raw.address}, other warps at another: nobody can go on"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
-    is_shared = access.space == "shared" or raw.kind == abi.OUT_OF_SHARED
+    is_shared = site.space == "shared" or raw.kind == abi.OUT_OF_SHARED
     where = f"shared address {raw.address}" if is_shared else _near_buffer(int(raw.address), buffers)
-    if access.kind == "copy":
+    if site.kind == "copy":
         return f"a copy {'to' if is_shared else 'from'} {where}"
     if kind == "misaligned":
-        return f"{access.bytes} bytes at {where}, which is no multiple of {access.bytes}"
-    return f"{access.bytes} bytes at {where}"
+        return f"{site.bytes} bytes at {where}, which is no multiple of {site.bytes}"
+    return f"{site.bytes} bytes at {where}"
 
 
 def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:

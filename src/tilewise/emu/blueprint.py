@@ -1,0 +1,130 @@
+"""What running a compiled kernel takes besides its machine code: parameters, memory sizes, sites and what their counts hang on.
+
+Made once from the analysis, kept beside the code on disk as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from tilewise.core.launch import Dim3
+from tilewise.emu.lower.kernel import Analysis, Lowered
+from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.tally import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of the kernel: its PTX type, elements if it is an array of bytes, and where it stands in the block of all."""
+
+    type: str
+    count: int | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFacts:
+    """An instruction that counts, may fail or waits."""
+
+    opcode: str
+    file: str
+    """Of the CUDA source, at the kernel's own line; empty without line information."""
+    line: int
+    ptx_line: int
+    kind: str = ""
+    """load, store, copy ...; empty for a barrier or an instruction without a form."""
+    space: str = ""
+    element_bytes: int = 0
+    count: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Bytes a lane."""
+        return self.element_bytes * self.count
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for a message."""
+        return f"{self.file}:{self.line}" if self.file else f"PTX line {self.ptx_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """One kernel, compiled for one block shape."""
+
+    kernel: str
+    block_shape: Dim3
+    parameters: tuple[Parameter, ...]
+    parameter_bytes: int
+    static_shared_bytes: int
+    blocks: int
+    """Basic blocks."""
+    words: int
+    """64-bit words with a bit a basic block."""
+    warp_bytes: int
+    """Bytes of a warp's state."""
+    groups: int
+    """Range-cache entries of the fast function; the careful one needs none."""
+    sites: tuple[SiteFacts, ...]
+    tally: Tally
+
+    @property
+    def warps(self) -> int:
+        """Warps a block, the last one perhaps with fewer lanes."""
+        x, y, z = self.block_shape
+        return -(-x * y * z // 32)
+
+    def to_json(self) -> bytes:
+        """The whole as JSON."""
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+
+def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
+    """Return the blueprint of an analysed kernel and its fast function."""
+    program = analysis.program
+    return Blueprint(
+        kernel=program.function.name,
+        block_shape=program.block_shape,
+        parameters=tuple(
+            Parameter(parameter.type, parameter.count, program.parameters[parameter.name])
+            for parameter in program.function.parameters
+        ),
+        parameter_bytes=program.parameter_bytes,
+        static_shared_bytes=program.static_shared_bytes,
+        blocks=len(program.steps),
+        words=analysis.frame.words,
+        warp_bytes=analysis.frame.bytes,
+        groups=fast.groups,
+        sites=tuple(_site_facts(step) for step in program.sites),
+        tally=fast.tally,
+    )
+
+
+def from_json(text: bytes) -> Blueprint:
+    """The reverse of `Blueprint.to_json`."""
+    fields = json.loads(text)
+    tally = fields["tally"]
+    return Blueprint(
+        **{
+            **fields,
+            "block_shape": tuple(fields["block_shape"]),
+            "parameters": tuple(Parameter(**parameter) for parameter in fields["parameters"]),
+            "sites": tuple(SiteFacts(**site) for site in fields["sites"]),
+            "tally": Tally(
+                requests=[(block, site) for block, site in tally["requests"]],
+                constant=[(block, site, cost, ways) for block, site, cost, ways in tally["constant"]],
+                histograms=[(site, tuple(table)) for site, table in tally["histograms"]],
+                fma={int(block): count for block, count in tally["fma"].items()},
+            ),
+        }
+    )
+
+
+def _site_facts(step: Step) -> SiteFacts:
+    instruction, access = step.instruction, step.access
+    place = instruction.position.outermost if instruction.position else None
+    where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
+    if access is None:
+        return SiteFacts(*where)
+    return SiteFacts(*where, access.kind, access.space, access.element_bytes, access.count)
