@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from tilewise.core.launch import Dim3
 from tilewise.emu.lower.kernel import Analysis, Lowered
@@ -114,11 +115,15 @@ def from_json(text: bytes) -> Blueprint:
             "tally": Tally(
                 requests=[(block, site) for block, site in tally["requests"]],
                 constant=[(block, site, cost, ways) for block, site, cost, ways in tally["constant"]],
-                histograms=[(site, tuple(table)) for site, table in tally["histograms"]],
+                histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
                 fma={int(block): count for block, count in tally["fma"].items()},
             ),
         }
     )
+
+
+def _tupled(cell: Any) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def _site_facts(step: Step) -> SiteFacts:
