@@ -8,7 +8,7 @@ from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.program import Step
 from tilewise.emu.lower.tally import SECTOR_BYTES, sectors_by_alignment, shared_cost
 from tilewise.emu.patterns import LANES
-from tilewise.hw.banks import AccessKind
+from tilewise.hw.banks import WORD_BYTES
 
 
 def is_aligned(access: Access, address: Value) -> bool:
@@ -30,7 +30,9 @@ class Requests:
     def finish(self) -> None:
         """Count, at the block's end, the requests whose cost hangs on their alignment."""
         for histogram, address in self._deferred:
-            low_bits = self.lanes.define(f"and i64 {address.scalar}, {SECTOR_BYTES - 1}")
+            low_bits = self.lanes.define(f"and {address.type} {address.scalar}, {SECTOR_BYTES - 1}")
+            if address.type != "i64":  # shared addresses have 32 bits
+                low_bits = self.lanes.define(f"zext {address.type} {low_bits} to i64")
             index = self.lanes.define(f"or disjoint i64 {low_bits}, {SECTOR_BYTES * histogram}")
             place = self.lanes.define(f"getelementptr i64, ptr {self.body.context_field('histograms')}, i64 {index}")
             self._add(place, "1")
@@ -41,17 +43,14 @@ class Requests:
         assert site is not None
         offsets = address.offsets or (0,) * LANES
         tally.requests.append((position, site))
-        if access.space == "shared":
-            kind: AccessKind = "store" if access.kind == "store" else "load"
-            tally.constant.append((position, site, *shared_cost(offsets, access.bytes, kind)))
-            return
-        table = sectors_by_alignment(offsets, access.bytes)
-        possible = {table[start] for start in self._possible_starts(access, address)}
-        if len(possible) == 1:
-            tally.constant.append((position, site, possible.pop(), 0))
+        period = WORD_BYTES if access.space == "shared" else SECTOR_BYTES
+        starts = {start % period for start in self._possible_starts(access, address)}
+        costs = {start: _cost(access, offsets, start) for start in starts}
+        if len(set(costs.values())) == 1:
+            tally.constant.append((position, site, *costs[starts.pop()]))
             return
         self._deferred.append((len(tally.histograms), address))
-        tally.histograms.append((site, table))
+        tally.histograms.append((site, tuple(costs.get(start % period, (0, 0)) for start in range(SECTOR_BYTES))))
 
     def _possible_starts(self, access: Access, address: Value) -> list[int]:
         """The scalar modulo 32, as far as its known zeros and the lanes' alignment say."""
@@ -64,3 +63,10 @@ class Requests:
     def _add(self, place: str, amount: str) -> None:
         total = self.lanes.define(f"load i64, ptr {place}")
         self.lanes.emit(f"store i64 {self.lanes.define(f'add i64 {total}, {amount}')}, ptr {place}")
+
+
+def _cost(access: Access, offsets: tuple[int, ...], start: int) -> tuple[int, int]:
+    """Return transactions and conflict ways of a request at scalar + offsets, for a scalar of `start` modulo its period."""
+    if access.space == "shared":
+        return shared_cost(offsets, access.bytes, "store" if access.kind == "store" else "load", start)
+    return sectors_by_alignment(offsets, access.bytes)[start], 0

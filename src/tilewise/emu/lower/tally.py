@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from tilewise.hw.banks import FULL_MASK, AccessKind, conflict_ways, wavefronts
+from tilewise.hw.banks import FULL_MASK, WORD_BYTES, AccessKind, conflict_ways, wavefronts
 
 SECTOR_BYTES = 32
 
@@ -18,8 +18,8 @@ class Tally:
     """(block, site): one request with all lanes each time the block runs."""
     constant: list[tuple[int, int, int, int]] = field(default_factory=list)
     """(block, site, transactions, ways) of requests that cost the same every time."""
-    histograms: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
-    """(site, transactions by the scalar address modulo 32): histogram number i counts the addresses."""
+    histograms: list[tuple[int, tuple[tuple[int, int], ...]]] = field(default_factory=list)
+    """(site, transactions and ways by the scalar address modulo 32): histogram number i counts the addresses."""
     fma: dict[int, int] = field(default_factory=dict)
     """FMA instructions of each block that has any."""
 
@@ -39,12 +39,13 @@ def sectors_by_alignment(offsets: tuple[int, ...], size: int) -> tuple[int, ...]
     )
 
 
-def shared_cost(offsets: tuple[int, ...], size: int, kind: AccessKind) -> tuple[int, int]:
-    """Return wavefronts and conflict ways of lanes at scalar + offsets, for a scalar that leaves every lane aligned.
+def shared_cost(offsets: tuple[int, ...], size: int, kind: AccessKind, start: int) -> tuple[int, int]:
+    """Return wavefronts and conflict ways of lanes at scalar + offsets, the scalar being `start` modulo 4.
 
-    Adding a multiple of 4 rotates the banks and changes neither, so the offsets count from lane 0's.
+    Adding a multiple of 4 rotates the banks and changes neither, so the offsets count from lane 0's word.
     """
-    return _shared_cost(tuple(offset - offsets[0] for offset in offsets), size, kind)
+    first = (start + offsets[0]) % WORD_BYTES
+    return _shared_cost(tuple(first + offset - offsets[0] for offset in offsets), size, kind)
 
 
 @functools.lru_cache(maxsize=4096)
