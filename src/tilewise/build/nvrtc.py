@@ -51,7 +51,8 @@ def compile_source(
     Raises CompileError with the failing lines; TilewiseError for an unknown architecture or option, or an NVRTC that cannot be
     loaded.
     """
-    check_arch(arch)
+    if not isinstance(arch, str):
+        check_arch(arch)
     check_options(options)
     cache = default_cache() if cache is None else cache
     includes = scan_includes(source)

@@ -7,6 +7,7 @@ nvrtc.py.
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from tilewise.build.diagnostics import compile_error
 from tilewise.core.errors import TilewiseError
 from tilewise.core.source import KernelSource
 
+WHEEL = "nvidia-cuda-nvrtc"
 _ARCH = re.compile(r"(?:sm|compute)_(\d+)([af]?)")
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"]*)(")', re.MULTILINE)
 _DEBUG = frozenset({"-G", "--device-debug"})
@@ -79,15 +81,33 @@ def compiler_version() -> str:
 
 @functools.cache
 def library_identity() -> str:
-    """Return what tells this NVRTC from another build of the same version: its file's name, size and time of change."""
+    """Return what tells this NVRTC from another build of the same version: its file's name, size and time of change.
+
+    NVRTC from its wheel is not loaded for this: what stands in the cache then costs neither its 45 MB nor its tenth of a second.
+    """
+    path = _wheel_library() or _loaded_library()
+    if path is None:
+        return compiler_version()
+    file = path.stat()
+    return f"NVRTC {path} {file.st_size} {file.st_mtime_ns}"
+
+
+def _wheel_library() -> Path | None:
+    """The library of the nvidia-cuda-nvrtc wheel, which is what is loaded where there is one."""
+    try:
+        files = importlib.metadata.files(WHEEL) or ()
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    libraries = [Path(str(file.locate())) for file in files if file.name.startswith("libnvrtc.so.")]
+    return libraries[0] if len(libraries) == 1 and libraries[0].exists() else None
+
+
+def _loaded_library() -> Path | None:
     from cuda.pathfinder import load_nvidia_dynamic_lib
 
     _library()
     path = load_nvidia_dynamic_lib("nvrtc").abs_path
-    if path is None:
-        return compiler_version()
-    file = Path(path).stat()
-    return f"{compiler_version()} {path} {file.st_size} {file.st_mtime_ns}"
+    return None if path is None else Path(path)
 
 
 @functools.cache
