@@ -13,11 +13,12 @@ import numpy.typing as npt
 from row import Row
 from typed import Bits, decode, describe, edges, encode, is_float, is_nan, random_bits, width
 
-BLOCKS = 24
+BLOCKS = 16
 LANES = 32
 CASES = BLOCKS * LANES
-PROBES_A_ROW = 120
-"""About so many, beside two a spelling."""
+MANY_SPELLINGS = 40
+PROBES_A_ROW = 100
+"""About so many, beside those that every spelling has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,7 @@ class Probe:
 
     @property
     def result_types(self) -> list[str]:
-        types = [operand.resolve(self.modifiers) for operand in self.row.results]
-        if self.paired:
-            types = types * 2
+        types = [operand.resolve(self.modifiers, part) for operand in self.row.results for part in range(1 + self.paired)]
         return [*types, "pred"] if "out" in self.row.form.carry else types
 
     def expected(self) -> list[Bits]:
@@ -92,24 +91,41 @@ PATTERNS = {
 
 
 def probes_of(row: Row, *, quick: bool) -> Iterator[Probe]:
-    """A row's probes. `quick` leaves out what only the lane analysis tells apart; rows of many spellings try those by turns."""
+    """A row's probes.
+
+    `quick` leaves out what only the lane analysis tells apart and most spellings of rows that have many; else those try each
+    spelling with full or uniform operands, and the other shapes by turns.
+    """
     rng = np.random.default_rng(len(row.form.syntax))
     carried = ["pred"] if "in" in row.form.carry else []
     names = [operand.name for operand in row.sources] + ["carry"] * len(carried)
     few, more = _shapes(len(names))
     spellings = list(row.form.spellings())
     share = -(-len(spellings) * len(more) // PROBES_A_ROW)
+    many = len(spellings) > MANY_SPELLINGS
     for number, opcode in enumerate(spellings):
+        if quick and number % -(-len(spellings) // MANY_SPELLINGS):
+            continue
         modifiers = row.form.match(opcode)
         assert modifiers is not None, opcode
         types = [operand.resolve(modifiers) for operand in row.sources] + carried
-        tried = few if quick else few + more[number % share :: share]
+        tried = few[number % 2 : number % 2 + 1] if many else few
+        if not quick:
+            tried = tried + more[number % share :: share]
         for index, shapes in enumerate(tried):
-            forced = ["literal" if name in row.literal else shape for name, shape in zip(names, shapes, strict=True)]
+            forced = [_allowed(row, name, shape) for name, shape in zip(names, shapes, strict=True)]
             columns = _columns(row, names, types, rng)
             sources = tuple(_source(*operand) for operand in zip(forced, types, columns, strict=True))
-            paired = row.results[0].name == "p|q" and index % 2 == 0
-            yield Probe(row, opcode, modifiers, sources, typed=index % 2 == 0, paired=paired)
+            turn = number + index
+            paired = "|" in row.results[0].name and turn % 2 == 0
+            yield Probe(row, opcode, modifiers, sources, typed=turn // 2 % 2 == 0, paired=paired)
+
+
+def _allowed(row: Row, name: str, shape: str) -> str:
+    """The shape an operand can have: one of given values alone is no pattern."""
+    if name in row.literal:
+        return "literal"
+    return "full" if name in row.only and shape in PATTERNS else shape
 
 
 def _shapes(count: int) -> tuple[list[list[str]], list[list[str]]]:

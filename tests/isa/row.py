@@ -38,7 +38,7 @@ class Row:
     @property
     def gives_several(self) -> bool:
         """Whether the meaning returns a tuple of results."""
-        return self.results[0].name == "p|q" or "out" in self.form.carry
+        return "|" in self.results[0].name or "out" in self.form.carry
 
 
 ROWS: list[Row] = []

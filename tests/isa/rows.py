@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-THEMES = ("rows_integer",)
+THEMES = ("rows_integer", "rows_logic", "rows_compare", "rows_float")
 
 
 def load_rows() -> None:

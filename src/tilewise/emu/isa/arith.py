@@ -141,8 +141,8 @@ def _divides_safely(b: Value, type_: str) -> bool:
 def _unsigned_quotient(lanes: Lanes, a: Value, b: Value) -> Value:
     """a / b rounded down; all ones where b is 0.
 
-    Up to 32 bits in double precision: a quotient of two such numbers is a whole number or far enough from the next one that rounding
-    does not reach it.
+    Up to 32 bits in double precision: a quotient of two such numbers is a whole number, or too far from the next one for rounding
+    to reach it.
     """
     none = lanes.compare("icmp eq", b, lanes.constant(b.type, 0))
     divisor = lanes.select(none, lanes.constant(b.type, 1), b)

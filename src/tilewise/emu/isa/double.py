@@ -112,7 +112,7 @@ def _no_more(lanes: Lanes, a: Value, high: int) -> Value:
 
 
 def _scale(lanes: Lanes, a: Value, exponent: Value) -> Value:
-    """a * 2**exponent, rounded once: the first factor leaves a normal number, and what is past the second is 0 or infinite anyway."""
+    """a * 2**exponent, rounded once: after the first factor it is still normal, and what the second lacks is past all numbers."""
     first = _no_more(lanes, _no_less(lanes, exponent, -1000), 1000)
     second = _no_more(lanes, _no_less(lanes, lanes.binary("sub", exponent, first), -1022), 1023)
     return lanes.operation("fmul", lanes.operation("fmul", a, _power(lanes, first)), _power(lanes, second))

@@ -11,7 +11,7 @@ from tilewise.emu.isa.rounding import (
     NEAREST,
     ROUNDINGS,
     bits,
-    doubles,
+    double,
     finish,
     flush_if,
     narrow,
@@ -34,14 +34,14 @@ _LIMITS = {"float": (0x0080_0000, 0x7F80_0000), "double": (0x0010_0000_0000_0000
 
 @op("add{.RND}{.ftz}{.sat}.f32 d, a, b", RND=ROUNDINGS)
 def add_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str, sat: str) -> Value:
-    a, b = flush_if(lanes, ftz, a, b)
+    a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
     return finish(lanes, _add_single(lanes, a, b, rnd), ftz, sat)
 
 
 @op("sub{.RND}{.ftz}{.sat}.f32 d, a, b", RND=ROUNDINGS)
 def sub_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str, sat: str) -> Value:
     if rnd in NEAREST:
-        a, b = flush_if(lanes, ftz, a, b)
+        a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
         return finish(lanes, lanes.operation("fsub", a, b), ftz, sat)
     return add_f32(lanes, a, negative(lanes, b), rnd=rnd, ftz=ftz, sat=sat)
 
@@ -63,7 +63,7 @@ def sub_f64(lanes: Lanes, a: Value, b: Value, *, rnd: str) -> Value:
 def _add_single(lanes: Lanes, a: Value, b: Value, rnd: str) -> Value:
     if rnd in NEAREST:
         return lanes.operation("fadd", a, b)
-    return narrow(lanes, sum_to_odd(lanes, *doubles(lanes, a, b), rnd), rnd)
+    return narrow(lanes, sum_to_odd(lanes, double(lanes, a), double(lanes, b), rnd), rnd)
 
 
 # -- products
@@ -71,10 +71,12 @@ def _add_single(lanes: Lanes, a: Value, b: Value, rnd: str) -> Value:
 
 @op("mul{.RND}{.ftz}{.sat}.f32 d, a, b", RND=ROUNDINGS)
 def mul_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str, sat: str) -> Value:
-    a, b = flush_if(lanes, ftz, a, b)
+    a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
     if rnd in NEAREST:
         return finish(lanes, lanes.operation("fmul", a, b), ftz, sat)
-    return finish(lanes, narrow(lanes, lanes.operation("fmul", *doubles(lanes, a, b)), rnd), ftz, sat)  # 48 bits: exact
+    return finish(
+        lanes, narrow(lanes, lanes.operation("fmul", double(lanes, a), double(lanes, b)), rnd), ftz, sat
+    )  # 48 bits: exact
 
 
 @op("mul{.RND}.f64 d, a, b", RND=ROUNDINGS)
@@ -86,10 +88,10 @@ def mul_f64(lanes: Lanes, a: Value, b: Value, *, rnd: str) -> Value:
 
 @op("fma.RND{.ftz}{.sat}.f32 d, a, b, c", RND=ROUNDINGS, counts_fma=True)
 def fma_f32(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str, ftz: str, sat: str) -> Value:
-    a, b, c = flush_if(lanes, ftz, a, b, c)
+    a, b, c = (flush_if(lanes, ftz, value) for value in (a, b, c))
     if rnd in NEAREST:
         return finish(lanes, lanes.intrinsic("llvm.fma", a, b, c), ftz, sat)
-    a, b, c = doubles(lanes, a, b, c)
+    a, b, c = (double(lanes, value) for value in (a, b, c))
     return finish(lanes, narrow(lanes, sum_to_odd(lanes, lanes.operation("fmul", a, b), c, rnd), rnd), ftz, sat)
 
 
@@ -115,10 +117,10 @@ def mad_f64(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str) -> Value:
 
 @op("div.RND{.ftz}.f32 d, a, b", RND=ROUNDINGS)
 def div_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str) -> Value:
-    a, b = flush_if(lanes, ftz, a, b)
+    a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
     if rnd in NEAREST:
         return finish(lanes, lanes.operation("fdiv", a, b), ftz, "")
-    a, b = doubles(lanes, a, b)
+    a, b = double(lanes, a), double(lanes, b)
     quotient = lanes.operation("fdiv", a, b)
     rest = lanes.intrinsic("llvm.fma", negative(lanes, quotient), b, a)
     error = lanes.select(lanes.compare("fcmp olt", b, lanes.float_constant("double", 0)), negative(lanes, rest), rest)
@@ -142,10 +144,10 @@ def rcp_f64(lanes: Lanes, a: Value, *, rnd: str) -> Value:
 
 @op("sqrt.RND{.ftz}.f32 d, a", RND=ROUNDINGS)
 def sqrt_f32(lanes: Lanes, a: Value, *, rnd: str, ftz: str) -> Value:
-    (a,) = flush_if(lanes, ftz, a)
+    a = flush_if(lanes, ftz, a)
     if rnd in NEAREST:
         return lanes.intrinsic("llvm.sqrt", a)
-    (a,) = doubles(lanes, a)
+    a = double(lanes, a)
     root = lanes.intrinsic("llvm.sqrt", a)
     return narrow(lanes, to_odd(lanes, root, lanes.intrinsic("llvm.fma", negative(lanes, root), root, a)), rnd)
 
@@ -160,7 +162,7 @@ def sqrt_f64(lanes: Lanes, a: Value, *, rnd: str) -> Value:
 
 @op("neg{.ftz}.f32 d, a")
 def neg_f32(lanes: Lanes, a: Value, *, ftz: str) -> Value:
-    return negative(lanes, *flush_if(lanes, ftz, a))
+    return negative(lanes, flush_if(lanes, ftz, a))
 
 
 @op("neg.f64 d, a")
@@ -170,7 +172,7 @@ def neg_f64(lanes: Lanes, a: Value) -> Value:
 
 @op("abs{.ftz}.f32 d, a")
 def abs_f32(lanes: Lanes, a: Value, *, ftz: str) -> Value:
-    return lanes.intrinsic("llvm.fabs", *flush_if(lanes, ftz, a))
+    return lanes.intrinsic("llvm.fabs", flush_if(lanes, ftz, a))
 
 
 @op("abs.f64 d, a")
@@ -207,12 +209,12 @@ def testp(lanes: Lanes, a: Value, *, kind: str) -> Value:
 
 @op("min{.ftz}{.NaN}{.XORSIGN}.f32 d, a, b", XORSIGN="xorsign.abs")
 def min_f32(lanes: Lanes, a: Value, b: Value, *, ftz: str, NaN: str, xorsign: str) -> Value:
-    return _extreme(lanes, "minimum", *flush_if(lanes, ftz, a, b), nan=NaN, xorsign=xorsign)
+    return _extreme(lanes, "minimum", flush_if(lanes, ftz, a), flush_if(lanes, ftz, b), nan=NaN, xorsign=xorsign)
 
 
 @op("max{.ftz}{.NaN}{.XORSIGN}.f32 d, a, b", XORSIGN="xorsign.abs")
 def max_f32(lanes: Lanes, a: Value, b: Value, *, ftz: str, NaN: str, xorsign: str) -> Value:
-    return _extreme(lanes, "maximum", *flush_if(lanes, ftz, a, b), nan=NaN, xorsign=xorsign)
+    return _extreme(lanes, "maximum", flush_if(lanes, ftz, a), flush_if(lanes, ftz, b), nan=NaN, xorsign=xorsign)
 
 
 @op("min{.ftz}{.NaN}.f32 d, a, b, c")

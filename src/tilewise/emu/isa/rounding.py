@@ -1,5 +1,4 @@
-"""Rounding that the processor is not set to: error-free sums and products, and the last step up or down that their error asks
-for.
+"""Rounding that the processor is not set to: error-free sums and products, and the last step that their error asks for.
 
 The processor stays in round to nearest even throughout. Sources: T. J. Dekker, A floating-point technique for extending the
 available precision (1971) for the error of a sum; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums (2008)
@@ -34,9 +33,9 @@ def flush(lanes: Lanes, a: Value) -> Value:
     return lanes.bitcast(a.type, lanes.select(subnormal, zero, word))
 
 
-def flush_if(lanes: Lanes, ftz: str, *values: Value) -> tuple[Value, ...]:
-    """The values, flushed where `ftz` is given."""
-    return tuple(flush(lanes, value) for value in values) if ftz else values
+def flush_if(lanes: Lanes, ftz: str, a: Value) -> Value:
+    """The value, flushed where `ftz` is given."""
+    return flush(lanes, a) if ftz else a
 
 
 def saturate(lanes: Lanes, a: Value) -> Value:
@@ -48,7 +47,7 @@ def saturate(lanes: Lanes, a: Value) -> Value:
 
 def finish(lanes: Lanes, a: Value, ftz: str, sat: str) -> Value:
     """What .ftz and .sat do to a result."""
-    (a,) = flush_if(lanes, ftz, a)
+    a = flush_if(lanes, ftz, a)
     return saturate(lanes, a) if sat else a
 
 
@@ -118,6 +117,6 @@ def narrow(lanes: Lanes, exact: Value, mode: str) -> Value:
     return step(lanes, nearest, lanes.operation("fsub", exact, lanes.convert("fpext", "double", nearest)), mode)
 
 
-def doubles(lanes: Lanes, *values: Value) -> tuple[Value, ...]:
-    """Floats as doubles."""
-    return tuple(lanes.convert("fpext", "double", value) for value in values)
+def double(lanes: Lanes, a: Value) -> Value:
+    """A float as a double."""
+    return lanes.convert("fpext", "double", a)
