@@ -31,7 +31,7 @@ st.global.u32 [%rd1], %r4;
 
 
 def run(body: str, threads: int, block: int = 64, grid: int = 1) -> tuple[npt.NDArray[np.uint32], Emulation]:
-    """Launch with an array of a word a thread of one block, all 99, and the thread number from which `body` may tell threads apart."""
+    """Launch with a word for each thread of one block, all 99, and a thread number for `body` to tell threads apart by."""
     out = np.full(block, 99, np.uint32)
     ptx = assemble(START + body, "u64 u32", shared_bytes=4 * block)
     return out, emulate(launch(ptx, grid, block, out, threads))

@@ -50,7 +50,9 @@ def test_lanes_past_a_block_behind_a_barrier_keep_what_it_overwrites() -> None:
 
 @pytest.mark.parametrize("block", [32, 31, 70])
 def test_the_two_sides_of_an_if_write_one_register(block: int) -> None:
-    out = run("@%p1 bra ODD;\nmov.u32 %r9, 10;\nbra END;\nODD:\nmov.u32 %r9, 20;\nEND:\nst.global.u32 [%rd1], %r9;\nret;", block=block)
+    out = run(
+        "@%p1 bra ODD;\nmov.u32 %r9, 10;\nbra END;\nODD:\nmov.u32 %r9, 20;\nEND:\nst.global.u32 [%rd1], %r9;\nret;", block=block
+    )
     np.testing.assert_array_equal(out, np.where(np.arange(block) % 2, 20, 10))
 
 
@@ -99,7 +101,7 @@ def test_lanes_exchange_two_registers_in_turn() -> None:
 
 @pytest.mark.parametrize("instruction", ["mov.b32 %f1, %r1;", "mov.b32 %f1, 5;", "mov.b32 %f1, %r2;"])
 def test_integer_bits_stay_whole_in_a_float_register(instruction: str) -> None:
-    """Across a branch, so that the register is kept with what is known of it: a lane pattern, a constant, one value for the warp."""
+    """Across a branch, where a register is kept with what is known of it: a lane pattern, a constant, one value for the warp."""
     out = run(f"{instruction}\n@%p2 bra NEXT;\nNEXT:\nmov.b32 %r9, %f1;\nst.global.u32 [%rd1], %r9;\nret;", 7)
     np.testing.assert_array_equal(out, np.arange(32) if "%r1" in instruction else 5 if "5" in instruction else 7)
 
@@ -125,3 +127,8 @@ def test_zero_extension_of_a_sum_with_a_negative_part(value: int) -> None:
         value,
     )
     np.testing.assert_array_equal(out, (64 + np.arange(32) + value - 5) * 3 >> 8)
+
+
+@pytest.mark.parametrize("branch", ["@%p1 bra NEXT;", "@!%p1 bra NEXT;", "@%p2 bra NEXT;", "bra NEXT;"])
+def test_a_branch_to_the_next_instruction_keeps_all_lanes(branch: str) -> None:
+    np.testing.assert_array_equal(run(f"{branch}\nNEXT:\nst.global.u32 [%rd1], %r1;\nret;"), np.arange(32))

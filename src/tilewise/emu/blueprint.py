@@ -34,8 +34,9 @@ class SiteFacts:
     line: int
     ptx_line: int
     kind: str = ""
-    """load, store, copy ...; empty for a barrier or an instruction without a form."""
+    """load, store, copy ..., fma (a guarded one); empty for a barrier or an instruction without a form."""
     space: str = ""
+    """Empty where no memory is accessed."""
     element_bytes: int = 0
     count: int = 0
 
@@ -131,5 +132,5 @@ def _site_facts(step: Step) -> SiteFacts:
     place = instruction.position.outermost if instruction.position else None
     where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
     if access is None:
-        return SiteFacts(*where)
+        return SiteFacts(*where, kind="fma" if step.form is not None and step.form.counts_fma else "")
     return SiteFacts(*where, access.kind, access.space, access.element_bytes, access.count)

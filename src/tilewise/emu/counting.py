@@ -36,10 +36,11 @@ def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counter
             if times:
                 _raise_to(totals[site], transactions, ways)
     fma = sum(n * (LANES * int(blocks[position, 0]) + int(blocks[position, 2])) for position, n in tally.fma.items())
+    fma += sum(total["lanes"] for site, total in zip(blueprint.sites, totals, strict=True) if site.kind == "fma")
     sites = tuple(
         _site_counters(site, total)
         for site, total in zip(blueprint.sites, totals, strict=True)
-        if site.kind and site.space != "async"
+        if site.space and site.space != "async"
     )
     written = sum(total["written_bytes"] for total in totals)
     return replace(sum_sites(sites), barriers=barriers, fma=fma, shared_async_store_bytes=written)

@@ -281,9 +281,26 @@ class Body:
         values = result if isinstance(result, tuple) else (result,) * len(step.results)
         for (operand, type_), value in zip(step.results, values, strict=False):  # of a pair, one may be wanted
             self.assign(operand, value, type_)
-        if step.form.counts_fma and not self.lanes.dry and not self.careful:
-            fma = self.kernel.tally.fma
-            fma[self.position] = fma.get(self.position, 0) + 1
+        if step.form.counts_fma and not self.lanes.dry:
+            self._count_fma(step)
+
+    def _count_fma(self, step: Step) -> None:
+        """Count by the block's runs, or where the instruction is guarded by its lanes, at a site of its own."""
+        lanes, counts = self.lanes, self.kernel.tally.fma
+        if self.guard is None:
+            if not self.careful:
+                counts[self.position] = counts.get(self.position, 0) + 1
+            return
+        assert step.site is not None
+        mask = lanes.mask_bits(self.guard)
+        if self.mask is not None:
+            mask = lanes.define(f"and i32 {mask}, {self.mask}")
+        lanes.declare("i32 @llvm.ctpop.i32(i32)")
+        active = lanes.define(f"zext i32 {lanes.define(f'call i32 @llvm.ctpop.i32(i32 {mask})')} to i64")
+        offset = ctypes.sizeof(abi.SiteCounts) * step.site + abi.SiteCounts.lanes.offset
+        place = self.address(self.context_field("site_counts"), offset)
+        total = lanes.define(f"load i64, ptr {place}")
+        lanes.emit(f"store i64 {lanes.define(f'add i64 {total}, {active}')}, ptr {place}")
 
     # -- special registers
 

@@ -34,8 +34,8 @@ class Flow:
             return
         if step is not None and step.control == "exit":
             taken, otherwise = LEFT, (self.successors[0] if self.successors else LEFT)
-        elif step is not None and len(self.successors) > 1:
-            otherwise = self.successors[1]
+        elif step is not None and step.control == "branch":
+            otherwise = self.successors[-1]  # also where a guarded branch goes on to what follows it anyway
         if step is not None and step.instruction.guard is not None and taken != otherwise:
             condition = self.body.predicate(step)
         self.body.commit()

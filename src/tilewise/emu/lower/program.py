@@ -33,7 +33,7 @@ class Step:
     control: str | None = None
     """branch, exit or barrier."""
     site: int | None = None
-    """Number among the program's sites: accesses, barriers and instructions without a form."""
+    """Number among the program's sites: accesses, barriers, guarded multiply-adds and instructions without a form."""
 
     @property
     def reads(self) -> set[str]:
@@ -166,7 +166,8 @@ def _is_cut(steps: tuple[Step, ...]) -> bool:
 
 def _decode(instruction: Instruction, sites: list[Step]) -> Step:
     step = _match(instruction)
-    if step.form is None or step.control == "barrier" or (step.access and step.access.space != "param"):
+    guarded_fma = step.form is not None and step.form.counts_fma and step.instruction.guard is not None
+    if step.form is None or step.control == "barrier" or guarded_fma or (step.access and step.access.space != "param"):
         step.site = len(sites)
         sites.append(step)
     return step
