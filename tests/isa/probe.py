@@ -5,8 +5,9 @@ One warp a block, block by block other cases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from typed import Bits, decode, describe, edges, encode, is_float, is_nan, rando
 BLOCKS = 16
 LANES = 32
 CASES = BLOCKS * LANES
+PROBES_A_KERNEL = 100
 MANY_SPELLINGS = 40
 PROBES_A_ROW = 100
 """About so many, beside those that every spelling has."""
@@ -66,7 +68,7 @@ class Probe:
         for key, arguments in zip(keys, zip(*columns, strict=True), strict=True):
             result = known.get(key)
             if result is None:
-                value = self.row.form.emit(*arguments, **self.modifiers)
+                value: Any = self.row.form.emit(*arguments, **self.modifiers)
                 values = value if several else (value,)
                 result = known[key] = tuple(encode(type_, part) for type_, part in zip(held, values, strict=False))
             results.append(result)
@@ -117,8 +119,16 @@ def probes_of(row: Row, *, quick: bool) -> Iterator[Probe]:
             columns = _columns(row, names, types, rng)
             sources = tuple(_source(*operand) for operand in zip(forced, types, columns, strict=True))
             turn = number + index
-            paired = "|" in row.results[0].name and turn % 2 == 0
+            name = row.results[0].name
+            paired = name == "d|p" or (name == "p|q" and turn % 2 == 0)
             yield Probe(row, opcode, modifiers, sources, typed=turn // 2 % 2 == 0, paired=paired)
+
+
+def batches(probes: Iterable[Probe]) -> Iterator[list[Probe]]:
+    """The probes in lists of at most PROBES_A_KERNEL."""
+    rest = iter(probes)
+    while batch := list(islice(rest, PROBES_A_KERNEL)):
+        yield batch
 
 
 def _allowed(row: Row, name: str, shape: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from tilewise.emu.isa.spec import Form, OperandSpec, parse_form
 
 Meaning = Callable[..., Any]
+AnyMeaning = TypeVar("AnyMeaning", bound=Meaning)
 Within = Callable[[float, float], bool]
 """Whether a result (first) is close enough to what the meaning gives (second); neither is a NaN."""
 
@@ -54,13 +55,13 @@ def row(
     sm: int = 75,
     carry: str = "",
     **choices: str | tuple[str, ...],
-) -> Callable[[Meaning], Meaning]:
+) -> Callable[[AnyMeaning], AnyMeaning]:
     """Register a row: `meaning` takes the sources as Python values (see typed) and, by keyword, the modifiers that it needs.
 
     It returns the result, or a tuple of them for a pair and where the carry flag goes in ("in": the last source) or comes out.
     """
 
-    def register(meaning: Meaning) -> Meaning:
+    def register(meaning: AnyMeaning) -> AnyMeaning:
         form = parse_form(syntax, "op", choices, meaning, carry=carry)
         literals = frozenset(literal.split())
         results = tuple(operand for operand in form.operands if operand.is_result)

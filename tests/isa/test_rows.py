@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-
 import pytest
-from probe import BLOCKS, LANES, Probe, probes_of
+from probe import BLOCKS, LANES, batches, probes_of
 from row import ROWS, Row
 from rows import load_rows
 from tiny_kernel import ENTRY, Kernel
@@ -17,7 +14,6 @@ from tilewise.emu.jit import AVX2, Target
 from tilewise.emu.machine import emulate
 
 load_rows()
-PROBES_A_KERNEL = 100
 
 
 def run_on_emulator(kernel: Kernel, target: Target | None) -> list[str]:
@@ -25,13 +21,6 @@ def run_on_emulator(kernel: Kernel, target: Target | None) -> list[str]:
     launch = Launch(Module("probe", "sm_90", kernel.ptx), ENTRY, (BLOCKS, 1, 1), (LANES, 1, 1), (source, output))
     emulate(launch, threads=1, target=target)
     return kernel.complaints(output)
-
-
-def batches(probes: Iterable[Probe]) -> Iterator[list[Probe]]:
-    """The probes in lists of at most PROBES_A_KERNEL."""
-    rest = iter(probes)
-    while batch := list(islice(rest, PROBES_A_KERNEL)):
-        yield batch
 
 
 @pytest.mark.parametrize("target", [None, AVX2], ids=["host", "avx2"])

@@ -41,12 +41,17 @@ def decode(type_: str, bits: Bits) -> list[Any]:
         part, size = packed.group(1), width(packed.group(1))
         mask = np.uint64((1 << size) - 1)
         return list(zip(decode(part, bits & mask), decode(part, bits >> np.uint64(size)), strict=True))
-    bits = bits & np.uint64((1 << width(type_)) - 1)
+    values = _values(type_, bits & np.uint64((1 << width(type_)) - 1))
+    return list(values.tolist())
+
+
+def _values(type_: str, bits: Bits) -> npt.NDArray[Any]:
+    """Bits as numbers of a type that NumPy has."""
     match type_:
         case "pred":
-            return bits.astype(bool).tolist()
+            return bits.astype(bool)
         case "f64":
-            return bits.view(np.float64).tolist()
+            return bits.view(np.float64)
         case "f32":
             return _widen(bits.astype(np.uint32).view(np.float32))
         case "bf16":
@@ -55,13 +60,13 @@ def decode(type_: str, bits: Bits) -> list[Any]:
             return _widen(bits.astype(np.uint16).view(np.float16))
     if type_[0] == "s":
         sign = np.uint64(1 << width(type_) - 1)
-        return ((bits ^ sign) - sign).view(np.int64).tolist()
-    return bits.tolist()
+        return ((bits ^ sign) - sign).view(np.int64)
+    return bits
 
 
-def _widen(values: npt.NDArray[Any]) -> list[float]:
+def _widen(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        return values.astype(np.float64).tolist()
+        return values.astype(np.float64)
 
 
 def encode(type_: str, value: Any) -> int:

@@ -1,0 +1,28 @@
+"""Every row on a GPU, which gives what the row says: a difference is a fault of the row, and perhaps of the emulator."""
+
+from __future__ import annotations
+
+import pytest
+from gpu_driver import gpu
+from probe import BLOCKS, LANES, batches, probes_of
+from row import ROWS, Row
+from rows import load_rows
+from tiny_kernel import ENTRY, Kernel
+
+load_rows()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_gpu_gives_what_the_row_says(row: Row) -> None:
+    if gpu().sm < row.sm:
+        pytest.skip(f"needs sm_{row.sm}, this is sm_{gpu().sm}")
+    complaints = []
+    for probes in batches(probes_of(row, quick=False)):
+        kernel = Kernel(f"sm_{gpu().sm}{'a' if gpu().sm >= 90 else ''}", gpu().ptx_version)
+        for probe in probes:
+            kernel.add(probe)
+        source, output = kernel.buffers()
+        gpu().run(kernel.ptx, ENTRY, BLOCKS, LANES, source, output)
+        complaints += kernel.complaints(output)
+    assert not complaints, "\n".join(complaints[:20])
