@@ -11,6 +11,7 @@ from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.blueprint import Blueprint, Parameter
+from tilewise.ptx.declarations import TYPE_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,11 +88,18 @@ def _bind_array(index: int, array: np.ndarray[Any, Any], low: int) -> tuple[Boun
 
 
 def _pack_number(index: int, parameter: Parameter, argument: Any) -> bytes:
-    type_, bits = parameter.type, int(parameter.type[1:])
+    import numpy as np
+
+    type_, bits = parameter.type, 8 * TYPE_BYTES[parameter.type]
     if parameter.count is not None:
-        raise TilewiseError(
-            f"parameter {index} is a structure of {parameter.count} bytes: the emulator takes numbers and arrays so far."
-        )
+        size = parameter.count * TYPE_BYTES[parameter.type]
+        data = argument.tobytes() if isinstance(argument, np.generic) else b""
+        if len(data) != size:
+            raise TilewiseError(
+                f"argument {index} = {argument!r} has {len(data)} bytes, and parameter {index} is a structure of {size}, "
+                f"passed by value: give a NumPy scalar of that size, such as np.void(array.tobytes())."
+            )
+        return data
     if type_ in _PACK:
         try:
             return struct.pack(_PACK[type_], float(argument))
