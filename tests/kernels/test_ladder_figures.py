@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +19,10 @@ from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.emu.machine import Emulation, emulate
 from tilewise.engine import ladder as engine
+from tilewise.engine.choice import choose
 from tilewise.engine.row import LadderRow
 from tilewise.hw.catalog import DEVICES
+from tilewise.kernels.ladder import LADDER
 
 KEYS = {
     "rung",
@@ -28,7 +31,10 @@ KEYS = {
     "k",
     "layout",
     "tile",
+    "variant",
     "on",
+    "blocks",
+    "sampled_blocks",
     "device",
     "max_relative_error",
     "requested_load_bytes",
@@ -72,7 +78,11 @@ def rows() -> dict[str, LadderRow]:
 def test_json_has_every_key_in_numbers_and_names() -> None:
     command = [sys.executable, "-m", "tilewise", "ladder", str(SIDE), "--json"]
     printed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert [row["rung"] for row in printed] == ["r01", "r02", "r03", "r04"]
+    assert list(dict.fromkeys(row["rung"] for row in printed)) == [row.name for row in LADDER]
+    assert [(row["tile"]["tm"], row["tile"]["tn"], row["variant"]) for row in printed if row["rung"] == "r04"] == [
+        (8, 1, "1-D"),
+        (8, 8, ""),
+    ]
     for row in printed:
         assert row.keys() >= KEYS
         assert set(row["tile"]) == {"bm", "bn", "bk", "tm", "tn"}
@@ -144,7 +154,7 @@ def test_ragged_rectangles_of_every_layout_are_right() -> None:
             assert row.correct
             assert row.max_relative_error < 1e-5
             assert (row.m, row.n, row.k, row.layout) == (37, 61, 47, layout)
-            assert row.barriers_per_k_step == (0 if row.rung in ("r01", "r02") else 2)
+            assert row.barriers_per_k_step == {"r01": 0, "r02": 0, "r06": 1, "r07": 1}.get(row.rung, 2)
 
 
 def test_seed_repeats_and_threads_change_no_count() -> None:
@@ -154,6 +164,60 @@ def test_seed_repeats_and_threads_change_no_count() -> None:
 
     assert climb(1, 1) == climb(1, 2)
     assert climb(1, 1).max_relative_error != climb(2, 1).max_relative_error
+
+
+COUNTS = (
+    "requested_load_bytes",
+    "global_load_requests",
+    "global_load_sectors",
+    "global_store_sectors",
+    "shared_load_wavefronts",
+    "shared_store_wavefronts",
+    "barriers",
+    "fma",
+)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 15])
+def test_sample_counts_as_all_blocks_do_where_each_does_the_same(count: int) -> None:
+    (full,) = tilewise.ladder(128, 128, 96, rungs=["r03"])
+    (sampled,) = tilewise.ladder(128, 128, 96, rungs=["r03"], sample_blocks=count)
+    assert (full.blocks, full.sampled_blocks) == (16, None)
+    assert (sampled.blocks, sampled.sampled_blocks) == (16, count)
+    assert sampled.correct
+    assert [getattr(sampled, name) for name in COUNTS] == [getattr(full, name) for name in COUNTS]
+    assert sampled.floors == full.floors
+
+
+def test_sample_of_ragged_sizes_comes_near() -> None:
+    (full,) = tilewise.ladder(250, rungs=["r03"])
+    (sampled,) = tilewise.ladder(250, rungs=["r03"], sample_blocks=7)
+    assert sampled.correct
+    assert sampled.requested_load_bytes != full.requested_load_bytes == full.formula_load_bytes
+    assert sampled.requested_load_bytes == pytest.approx(full.requested_load_bytes, rel=0.05)
+
+
+def test_sample_as_large_as_the_grid_is_no_sample() -> None:
+    (row,) = tilewise.ladder(64, rungs=["r03"], sample_blocks=4)
+    assert (row.blocks, row.sampled_blocks) == (4, None)
+
+
+def test_wrong_element_of_a_sampled_block_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def emulate_wrongly(launch: Launch, *, threads: int | None = None, blocks: Sequence[int] | None = None) -> Emulation:
+        emulation = emulate(launch, threads=threads, blocks=blocks)
+        np.asarray(launch.args[2])[-1] += np.float32(1)  # the last element, of the last block
+        return emulation
+
+    monkeypatch.setattr(engine, "emulate", emulate_wrongly)
+    assert not tilewise.ladder(96, rungs=["r02"], sample_blocks=2)[0].correct
+    assert tilewise.ladder(96, rungs=["r02"], sample_blocks=1)[0].correct
+
+
+def test_device_without_cp_async_climbs_what_it_can() -> None:
+    climbed = {row.rung for row in tilewise.ladder(8, device="t4")}
+    assert climbed == {row.name for row in LADDER if row.least_compute_capability <= (7, 5)}
+    with pytest.raises(TilewiseError, match=r"r06: this rung needs compute capability 8\.0"):
+        tilewise.ladder(8, device="t4", rungs=["r06"])
 
 
 def test_steps_are_told_in_order() -> None:
@@ -167,8 +231,8 @@ def test_steps_are_told_in_order() -> None:
 
 
 def test_wrong_result_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def emulate_wrongly(launch: Launch, *, threads: int | None = None) -> Emulation:
-        emulation = emulate(launch, threads=threads)
+    def emulate_wrongly(launch: Launch, *, threads: int | None = None, blocks: Sequence[int] | None = None) -> Emulation:
+        emulation = emulate(launch, threads=threads, blocks=blocks)
         np.asarray(launch.args[2])[5] += np.float32(1)
         return emulation
 
@@ -189,15 +253,15 @@ def test_cache_folder_that_cannot_be_is_said_once_and_done_without() -> None:
         check=True,
         env={**os.environ, "TILEWISE_CACHE_DIR": "/proc/no-folder"},
     )
-    assert len(json.loads(climb.stdout)) == 4
+    assert len(json.loads(climb.stdout)) == len(choose(None, DEVICES["h200"]))
     assert climb.stderr.startswith("tilewise: The cache folder /proc/no-folder cannot be used")
     assert climb.stderr.count("\n") == 1
 
 
 def test_element_that_a_kernel_leaves_out_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def emulate_nothing(launch: Launch, *, threads: int | None = None) -> Emulation:
+    def emulate_nothing(launch: Launch, *, threads: int | None = None, blocks: Sequence[int] | None = None) -> Emulation:
         before = np.asarray(launch.args[2]).copy()
-        emulation = emulate(launch, threads=threads)
+        emulation = emulate(launch, threads=threads, blocks=blocks)
         np.asarray(launch.args[2])[...] = before
         return emulation
 

@@ -134,7 +134,7 @@ def test_device_states_the_limits_and_the_capability() -> None:
         "than the 4096",
     ]
     assert objections(newer, plan, h200) == (
-        f"r03 needs compute capability 9.1; {h200.name} has 9.0: choose a lower rung or a newer device.",
+        f"this rung needs compute capability 9.1; {h200.name} has 9.0: choose a lower rung or a newer device.",
     )
 
 

@@ -16,12 +16,15 @@ from tilewise.render.units import show_bytes, show_count, show_ratio, show_secon
 NAIVE = LadderRow(
     rung="r02",
     title="coalesced",
+    variant="",
     m=1024,
     n=1024,
     k=1024,
     layout="rr",
     tile=TilePlan(32, 32, 1),
     on="emulator",
+    blocks=1024,
+    sampled_blocks=None,
     device="h200",
     correct=True,
     max_relative_error=2.5e-7,
@@ -93,7 +96,27 @@ def test_words_say_what_a_rung_lowers_and_what_limits_it() -> None:
     words = one_line(shown(NAIVE, tiled()))
     assert "requested bytes fall 32 x to 268.4 MB, L1 sectors fall 20 x to 8.389 M, for 8,192 B of shared memory a block" in words
     assert "Limited now by shared-memory wavefronts: 264 us at the least, 8 x the floor of its FMAs." in words
-    assert "sectors a request fall" not in words.partition("r03")[2].partition("Limited")[0].replace("r03", "")
+    assert "barriers a k-step fall" not in words
+
+
+def test_words_tell_what_a_second_stage_saves() -> None:
+    words = one_line(shown(tiled(), tiled(rung="r06", shared_load_wavefronts=33_554_432, barriers_per_k_step=1.0)))
+    assert "r06 shared wavefronts fall 2 x to 33.55 M, barriers a k-step fall 2 x to 1." in words
+
+
+def test_variant_stands_beside_its_rung() -> None:
+    text = shown(NAIVE, tiled(rung="r04", title="thread tile", variant="1-D"), tiled(rung="r04", title="thread tile"))
+    assert "r04 1-D no figure falls" not in one_line(text)
+    assert "r04 1-D requested bytes fall 32 x" in one_line(text)
+    assert "r04 no figure falls below r04 1-D's" in one_line(text)
+
+
+def test_sample_is_said_in_table_and_words() -> None:
+    text = shown(NAIVE, tiled(sampled_blocks=5))
+    (line,) = [line for line in text.splitlines() if line.startswith("  blocks")]
+    assert line.split() == ["blocks", "1,024", "5", "of", "1,024"]
+    assert "r03 5 of 1,024. Counts are theirs times blocks / blocks that ran" in one_line(text)
+    assert "sample" not in shown(NAIVE, tiled())
 
 
 def test_ridge_is_worded_as_the_derivation_that_ignores_caches() -> None:

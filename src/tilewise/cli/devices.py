@@ -9,13 +9,16 @@ import typer
 
 
 def devices(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these, such as h200 a100.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these, such as h200 a100, or a device file.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a device.")] = False,
 ) -> None:
     """List the GPUs with limits, rates and their sources."""
-    from tilewise.hw.catalog import DEVICES, device
+    from tilewise.hw.catalog import DEVICES
+    from tilewise.hw.device_file import find_device
 
-    chosen = [device(name) for name in names] if names else list(DEVICES.values())
+    chosen = [find_device(name) for name in names] if names else list(DEVICES.values())
     if as_json:
         from tilewise.render.json import as_json as to_json
 

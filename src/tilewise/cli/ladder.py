@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilewise.core.errors import TilewiseError, nearest
 
+if TYPE_CHECKING:
+    from tilewise.engine.row import LadderRow
+    from tilewise.hw.device import Device
+
 WRONG_RESULT = 1
 DEFAULT_SIZE = 512
 MOST_DIGITS = 20
 """More than any size has; Python itself refuses to read numbers of thousands of digits."""
-OPTIONS = ("--rungs", "--device", "--tile", "--layout", "--seed", "--threads", "--json", "--help")
+OPTIONS = ("--rungs", "--device", "--tile", "--layout", "--sample-blocks", "--seed", "--threads", "--save", "--json", "--help")
 
 
 def ladder(
@@ -21,35 +28,74 @@ def ladder(
         list[str] | None, typer.Argument(metavar="[M N K]", help="Sizes of C = A B; one for a cube, none for 512.")
     ] = None,
     rungs: Annotated[str | None, typer.Option(help="Only these rungs, such as r01,r03.")] = None,
-    device: Annotated[str, typer.Option(help="The GPU to build for and hold the counts against; see tilewise devices.")] = "h200",
+    device: Annotated[
+        str, typer.Option(help="The GPU to build for and hold the counts against: one of tilewise devices, or a JSON file.")
+    ] = "h200",
     tile: Annotated[int | None, typer.Option(help="Side of r03's tile: 8, 16 or 32.")] = None,
     layout: Annotated[str, typer.Option(help="Order of A, then of B: r row-major, c column-major; rr, rc, cr or cc.")] = "rr",
+    sample_blocks: Annotated[
+        int | None, typer.Option(help="Run no more than so many blocks of a grid, spread over it, and scale their counts.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
     threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; counts are the same.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object a rung.")] = False,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write ladder.json and a roofline, as SVG and PNG, into this folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for each plan of a rung.")] = False,
 ) -> None:
     """Climb from the naive product to tiled ones, counting all."""
     M, N, K = parse_sizes(sizes or [])
 
     # Loaded once the arguments are read: --help and their errors need none of it.
     from tilewise.engine import ladder as engine
+    from tilewise.engine.choice import out_of_reach
+    from tilewise.hw.device_file import find_device
+    from tilewise.render.files import open_folder
     from tilewise.render.json import as_json as to_json
     from tilewise.render.progress import show_progress
     from tilewise.render.terminal import open_console, render_ladder
 
     names = None if rungs is None else [name.strip() for name in rungs.split(",")]
+    target = find_device(device)
+    folder = None if save is None else open_folder(save)
     with show_progress() as progress:
         rows = engine.ladder(
-            M, N, K, rungs=names, device=device, tile=tile, layout=layout, seed=seed, threads=threads, progress=progress
+            M,
+            N,
+            K,
+            rungs=names,
+            device=target,
+            tile=tile,
+            layout=layout,
+            seed=seed,
+            threads=threads,
+            sample_blocks=sample_blocks,
+            progress=progress,
         )
     if as_json:
         print(to_json([row.to_json() for row in rows]))
     else:
-        render_ladder(rows, open_console(), tile=tile)
-    wrong = [row.rung for row in rows if not row.correct]
+        render_ladder(rows, open_console(), tile=tile, left_out=out_of_reach(target) if names is None else ())
+    if folder is not None:
+        _save(rows, target, folder)
+    wrong = [row.label for row in rows if not row.correct]
     if wrong:
         print(f"tilewise: wrong result: {', '.join(wrong)}", file=sys.stderr)
         raise typer.Exit(WRONG_RESULT)
+
+
+def _save(rows: Sequence[LadderRow], device: Device, folder: Path) -> None:
+    from tilewise.render.files import write_whole
+    from tilewise.render.json import as_json as to_json
+    from tilewise.render.roofline import draw_roofline
+
+    write_whole(folder / "ladder.json", f"{to_json([row.to_json() for row in rows])}\n".encode())
+    if find_spec("matplotlib") is None:
+        message = f"{folder} has ladder.json and no pictures: they need matplotlib (pip install 'tilewise[plot]')."
+        print(f"tilewise: {message}", file=sys.stderr)
+        return
+    for name, data in draw_roofline(rows, device).items():
+        write_whole(folder / name, data)
 
 
 def parse_sizes(words: list[str]) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +16,10 @@ from tilewise.cost.traffic import (
     formula_load_bytes,
     load_reduction_vs_naive,
 )
+from tilewise.engine.choice import Choice
 from tilewise.engine.operands import WORD_BYTES
-from tilewise.kernels.ladder import Rung, grid
+from tilewise.engine.sample import scale_counters
+from tilewise.kernels.ladder import grid
 from tilewise.kernels.source import SYMBOL
 
 if TYPE_CHECKING:
@@ -32,16 +35,22 @@ class LadderRow:
 
     rung: str
     title: str
+    variant: str
+    """Name of a plan that is not the rung's default: "1-D"; "" for the default."""
     m: int
     n: int
     k: int
     layout: Layout
     tile: TilePlan
     on: Literal["emulator", "gpu"]
+    blocks: int
+    """Of the grid."""
+    sampled_blocks: int | None
+    """How many of them ran, where not all did: every count is then that of these blocks, times blocks / sampled_blocks."""
     device: str
     """Whose limits and rates `occupancy`, `ridge_without_cache`, `floors` and `bound` are of."""
     correct: bool
-    """Whether every element is within the tolerance of core/compare.py."""
+    """Whether every element that the blocks wrote is within the tolerance of core/compare.py."""
     max_relative_error: float
     """max |C - C64| / (|A||B|), with C64 the product in float64."""
     requested_load_bytes: int
@@ -82,9 +91,14 @@ class LadderRow:
     bound: Resource
     """The largest of the floors."""
     seconds: float
-    """Of the emulation alone, counting included; neither compiling nor checking."""
+    """Of the emulation alone, of the blocks that ran, counting included; neither compiling nor checking."""
     gflops: float
-    """2MNK / seconds / 1e9"""
+    """2MNK / seconds / 1e9, of the same share of the work."""
+
+    @property
+    def label(self) -> str:
+        """Such as "r03" or "r04 1-D"."""
+        return f"{self.rung} {self.variant}".rstrip()
 
     def to_json(self) -> dict[str, object]:
         """Return the row as `tilewise ladder --json` prints it."""
@@ -94,24 +108,36 @@ class LadderRow:
 
 
 def ladder_row(
-    row: Rung, plan: TilePlan, problem: Problem, device: Device, module: Module, emulation: Emulation, comparison: Comparison
+    choice: Choice,
+    problem: Problem,
+    device: Device,
+    module: Module,
+    emulation: Emulation,
+    comparison: Comparison,
+    *,
+    sampled_blocks: int | None = None,
 ) -> LadderRow:
-    """Return the row of a rung that was built as `module` and ran `problem` on the emulator."""
-    counters = emulation.counters
+    """Return the row of a choice that was built as `module` and ran `problem` on the emulator, all of it or `sampled_blocks`."""
+    row, plan = choice.rung, choice.plan
+    blocks = math.prod(grid(plan, problem))
+    ran = sampled_blocks or blocks
+    counters = scale_counters(emulation.counters, blocks, ran)
     resources = next(kernel for kernel in module.resources if kernel.name == SYMBOL)
     fits = occupancy(device, plan.threads, resources.registers, resources.static_shared_bytes)
     least = floors(device, problem, counters)
-    block_columns, block_rows, _ = grid(plan, problem)
     k_steps = -(-problem.K // plan.BK)
     return LadderRow(
         rung=row.name,
         title=row.title,
+        variant=choice.variant,
         m=problem.M,
         n=problem.N,
         k=problem.K,
         layout=problem.layout,
         tile=plan,
         on="emulator",
+        blocks=blocks,
+        sampled_blocks=sampled_blocks,
         device=device.key,
         correct=comparison.correct,
         max_relative_error=comparison.max_relative_error,
@@ -129,7 +155,7 @@ def ladder_row(
         worst_bank_conflict_ways=counters.worst_bank_conflict_ways,
         shared_words_per_fma=counters.shared_load_bytes / WORD_BYTES / counters.fma,
         barriers=counters.barriers,
-        barriers_per_k_step=counters.barriers / (block_columns * block_rows * k_steps),
+        barriers_per_k_step=counters.barriers / (blocks * k_steps),
         fma=counters.fma,
         registers=resources.registers,
         shared_bytes=resources.static_shared_bytes,
@@ -141,5 +167,5 @@ def ladder_row(
         floors=least.by_resource,
         bound=least.bound,
         seconds=emulation.seconds,
-        gflops=problem.flops / emulation.seconds / 1e9,
+        gflops=problem.flops * ran / blocks / emulation.seconds / 1e9,
     )

@@ -18,6 +18,8 @@ WARP_LANES = 32
 """Threads a warp, on every compute capability [CUDA Programming Guide, Compute Capabilities, table 30]."""
 NVRTC_13_LEAST = (7, 5)
 """Lowest compute capability that NVRTC 13 compiles for [CUDA 13.0 release notes: Maxwell, Pascal and Volta dropped]."""
+MOST = 10**18
+"""Of any figure: an exabyte, an exahertz."""
 GIVEN_BY_USER = "given in the device file"
 """Source of a figure that a device file states without one."""
 
@@ -115,7 +117,7 @@ class Device:
 
     @classmethod
     def from_json(cls, text: str) -> Device:
-        """Return the device that a JSON object describes; `sources` may be left out, in whole or in part.
+        """Return the device that a JSON object (or a list of one) describes; `sources` may be left out, in whole or in part.
 
         Raises TilewiseError, naming each field, its value and what would be right, for anything else than such an object.
         """
@@ -125,6 +127,11 @@ class Device:
             raise TilewiseError(
                 f"the device file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
             ) from None
+        except (ValueError, RecursionError):  # what Python refuses to read: numbers of thousands of digits, thousands of brackets
+            raise TilewiseError("the device file holds a number too long or brackets too deep for any device.") from None
+        match given:
+            case [dict() as only]:
+                given = only
         if not isinstance(given, dict):
             raise TilewiseError(f"the device file holds {_shown(given)}; give a JSON object with a device's fields.")
         found = (*_wrong_names(given), *_wrong_values(given))
@@ -206,6 +213,8 @@ def _wrong_values(given: dict[str, Any]) -> Iterator[str]:
             yield f"{name} = {_shown(value)} is not a number."
         elif isinstance(value, float) and not math.isfinite(value):
             yield f"{name} = {_shown(value)} is not a finite number."
+        elif abs(value) > MOST:
+            yield f"{name} = {_shown(value)} is more than any GPU has: at most {MOST:,}."
         elif name in _INTEGERS and value % 1:
             yield f"{name} = {_shown(value)} is not a whole number."
 

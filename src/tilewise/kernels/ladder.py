@@ -348,7 +348,7 @@ def _beyond_device(rung: Rung, device: Device) -> Iterator[str]:
     if device.compute_capability < rung.least_compute_capability:
         (have_major, have_minor), (need_major, need_minor) = device.compute_capability, rung.least_compute_capability
         yield (
-            f"{rung.name} needs compute capability {need_major}.{need_minor}; {device.name} has {have_major}.{have_minor}: "
+            f"this rung needs compute capability {need_major}.{need_minor}; {device.name} has {have_major}.{have_minor}: "
             f"choose a lower rung or a newer device."
         )
 

@@ -10,6 +10,7 @@ from tilewise.render.units import show_bytes, show_count, show_ratio, show_secon
 if TYPE_CHECKING:
     from tilewise.cost.roofline import Resource
     from tilewise.engine.row import LadderRow
+    from tilewise.kernels.ladder import Rung
 
     Figure = tuple[str, Callable[[LadderRow], float], Callable[[LadderRow], str]]
 
@@ -28,24 +29,37 @@ PTX_NOTE = "are of the program as compiled to PTX; the assembler may still merge
 FIGURES: tuple[Figure, ...] = (
     ("requested bytes", lambda row: row.requested_load_bytes, lambda row: show_bytes(row.requested_load_bytes)),
     ("L1 sectors", lambda row: row.global_load_sectors, lambda row: show_count(row.global_load_sectors)),
-    ("sectors a request", lambda row: row.sectors_per_request, lambda row: show_ratio(row.sectors_per_request)),
     ("shared words an FMA", lambda row: row.shared_words_per_fma, lambda row: show_ratio(row.shared_words_per_fma)),
+    ("shared wavefronts", lambda row: _wavefronts(row), lambda row: show_count(_wavefronts(row))),
     ("bank-conflict ways", lambda row: row.worst_bank_conflict_ways, lambda row: str(row.worst_bank_conflict_ways)),
+    ("barriers a k-step", lambda row: row.barriers_per_k_step, lambda row: show_ratio(row.barriers_per_k_step)),
 )
 """What a rung may lower: its name, its value and how it is written."""
 
 
-def describe_climb(rows: Sequence[LadderRow], tile: int | None = None) -> Iterator[tuple[str, str]]:
+def describe_climb(
+    rows: Sequence[LadderRow], tile: int | None = None, left_out: Sequence[Rung] = ()
+) -> Iterator[tuple[str, str]]:
     """Yield pairs of a topic and a sentence on it: one for each rung, one on the intensities and one on what the counts are of.
 
-    With `tile`, the side of r03's tile, the first says what the tile does to the requested bytes.
+    With `tile`, the side of r03's tile, the first says what the tile does to the requested bytes. `left_out` are the rungs that
+    the device cannot run.
     """
     if tile is not None:
         yield from ((f"S = {tile}", _describe_tile(row, tile)) for row in rows if row.rung == "r03")
     for below, row in zip([None, *rows[:-1]], rows, strict=True):
-        yield row.rung, f"{_describe_change(below, row)}. {_describe_limit(row)}."
+        yield row.label, f"{_describe_change(below, row)}. {_describe_limit(row)}."
+    if left_out:
+        yield "left out", _describe_left_out(left_out, rows[0].device)
     yield "ridge", _describe_ridge(rows)
+    sampled = [row for row in rows if row.sampled_blocks]
+    if sampled:
+        yield "sample", _describe_sample(sampled)
     yield "counts", PTX_NOTE
+
+
+def _wavefronts(row: LadderRow) -> int:
+    return row.shared_load_wavefronts + row.shared_store_wavefronts
 
 
 def _describe_tile(row: LadderRow, side: int) -> str:
@@ -70,7 +84,7 @@ def _describe_change(below: LadderRow | None, row: LadderRow) -> str:
         moves.append(
             f"for {row.shared_bytes:,} B of shared memory a block and {show_ratio(row.barriers_per_k_step)} barriers a k-step"
         )
-    return ", ".join(filter(None, moves)) or f"no figure falls below {below.rung}'s"
+    return ", ".join(filter(None, moves)) or f"no figure falls below {below.label}'s"
 
 
 def _describe_fall(name: str, before: float, now: float, shown: str) -> str:
@@ -89,10 +103,23 @@ def _describe_ridge(rows: Sequence[LadderRow]) -> str:
     ridge, device = rows[0].ridge_without_cache, rows[0].device
     sides = {True: "above", False: "below"}
     intensities = ", ".join(
-        f"{row.rung} {show_ratio(row.arithmetic_intensity_requested)} ({sides[row.arithmetic_intensity_requested >= ridge]})"
+        f"{row.label} {show_ratio(row.arithmetic_intensity_requested)} ({sides[row.arithmetic_intensity_requested >= ridge]})"
         for row in rows
     )
     return (
         f"by the derivation that ignores caches, the {device} turns compute-bound at {show_ratio(ridge)} FLOP a requested byte, "
         f"its peak over its bandwidth: {intensities}. Caches serve many of these bytes, so a kernel can outrun that line."
+    )
+
+
+def _describe_left_out(rungs: Sequence[Rung], device: str) -> str:
+    needed = ", ".join(f"{rung.name} ({'.'.join(map(str, rung.least_compute_capability))})" for rung in rungs)
+    return f"rungs that need a higher compute capability than the {device} has: {needed}."
+
+
+def _describe_sample(rows: Sequence[LadderRow]) -> str:
+    ran = ", ".join(f"{row.label} {row.sampled_blocks:,} of {row.blocks:,}" for row in rows)
+    return (
+        f"not all blocks ran, but some spread evenly over the grid: {ran}. Counts are theirs times blocks / blocks that ran, "
+        "exact where every block does the same. Only what these blocks wrote was checked."
     )

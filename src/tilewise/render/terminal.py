@@ -19,6 +19,7 @@ from tilewise.render.units import show_bytes, show_count, show_ratio, show_secon
 if TYPE_CHECKING:
     from tilewise.cost.roofline import Resource
     from tilewise.engine.row import LadderRow
+    from tilewise.kernels.ladder import Rung
 
     Figure = tuple[str, Callable[[LadderRow], str]]
 
@@ -29,10 +30,11 @@ FILE_WIDTH = 110
 FLOOR_NAMES: dict[Resource, str] = {"hbm": "HBM bytes", "l1": "L1 sectors", "shared": "shared wavefronts", "fma": "FMAs"}
 
 
-def render_ladder(rows: Sequence[LadderRow], console: Console, *, tile: int | None = None) -> None:
+def render_ladder(rows: Sequence[LadderRow], console: Console, *, tile: int | None = None, left_out: Sequence[Rung] = ()) -> None:
     """Print the rows of one problem as tables as wide as the console, then what they mean in words.
 
     `tile` is the side of r03's tile where the user chose it: the words then begin with what it does to the requested bytes.
+    `left_out` are the rungs that the device cannot run.
     """
     head = rows[0]
     sizes = f"{head.m} x {head.n} x {head.k}"
@@ -42,7 +44,7 @@ def render_ladder(rows: Sequence[LadderRow], console: Console, *, tile: int | No
         console.print(_table(rows[first : first + abreast]))
     console.print()
     words = Table.grid(padding=(0, GAP, 0, 0))
-    for topic, sentence in describe_climb(rows, tile):
+    for topic, sentence in describe_climb(rows, tile, left_out):
         words.add_row(plain(topic, "bold"), plain(sentence))
     console.print(words)
 
@@ -62,7 +64,7 @@ def _table(rows: Sequence[LadderRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
     table.add_column(width=LABEL_WIDTH, no_wrap=True)
     for row in rows:
-        table.add_column(plain(f"{row.rung} {row.title}"), justify="right", width=COLUMN_WIDTH)
+        table.add_column(plain(f"{row.rung} {row.title} {row.variant}".rstrip()), justify="right", width=COLUMN_WIDTH)
     for title, figures in GROUPS:
         table.add_row(plain(title.format(device=rows[0].device), "bold cyan"))
         for label, show in figures:
@@ -76,6 +78,10 @@ def _if_shared(show: Callable[[LadderRow], str]) -> Callable[[LadderRow], str]:
 
 def _conflict(row: LadderRow) -> str:
     return "none" if row.worst_bank_conflict_ways == 1 else f"{row.worst_bank_conflict_ways} ways"
+
+
+def _blocks(row: LadderRow) -> str:
+    return f"{row.sampled_blocks:,} of {row.blocks:,}" if row.sampled_blocks else f"{row.blocks:,}"
 
 
 def _floor(key: Resource) -> Callable[[LadderRow], str]:
@@ -94,6 +100,7 @@ GROUPS: tuple[tuple[str, tuple[Figure, ...]], ...] = (
         (
             ("block tile BM x BN x BK", lambda row: f"{row.tile.BM} x {row.tile.BN} x {row.tile.BK}"),
             ("thread tile TM x TN", lambda row: f"{row.tile.TM} x {row.tile.TN}"),
+            ("blocks", _blocks),
         ),
     ),
     (
