@@ -1,10 +1,11 @@
-"""Time the emulator, counting, against NumPy's float32 product on one thread.
+"""Time the emulator, counting, against NumPy's float32 product and against others who run such kernels on a CPU.
 
-    python benchmarks/bench_emulator.py [--size 512] [--rungs r03] [--processes 7] [--json]
+    python benchmarks/bench_emulator.py [--size 512] [--rungs r03,r05] [--processes 7] [--json]
 
-Each of several fresh processes builds the rungs, warms up and then takes turns: every rung, then NumPy, on the same random input,
+Each of several fresh processes builds the contestants, warms up and then takes turns: every contestant on the same random input,
 several times. A process's figure is the median of its repetitions; the table shows the median over the processes and their range.
-Emulation alone is timed, with exact counting, without compiling or checking. BLAS and emulator have one thread each.
+All have one thread; "two threads" is a rung's speed on two over its own on one. Emulation alone is timed, with exact counting,
+without compiling or checking.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ import sys
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
+
+from contestants import ENVIRONMENT, NUMPY, UNSET, make_contestants
+from machine_facts import cpu_name
 
 import tilewise
 
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-"""Workarounds that some machines set, and that slow NumPy down."""
 REPETITIONS = 5
-NUMPY = "numpy"
 PACKAGES = ("numpy", "llvmlite", "cuda-bindings", "nvidia-cuda-nvrtc")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One process: GFLOP/s of each contestant (a rung or NumPy), and what BLAS ran."""
+    """One contestant in one process: GFLOP/s on one thread and what two threads make of it; None if not measured."""
 
-    gflops: dict[str, float]
-    blas: str
+    size: int
+    note: str
+    gflops: float | None
+    two_threads: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,20 @@ class Result:
     command: str
     date: str
     cpu: str
-    blas: str
     versions: dict[str, str]
     load: float
     """Average over the minute before the start of processes that wanted a CPU: more than a little, and the figures mean less."""
     size: int
-    gflops: dict[str, list[float]]
-    """Of each contestant, a figure a process."""
+    samples: dict[str, list[Sample]]
+    """Of each contestant, one a process."""
 
-    def ratios(self, rung: str) -> list[float]:
-        """Return the rung's speed over NumPy's, process by process."""
-        return [ours / theirs for ours, theirs in zip(self.gflops[rung], self.gflops[NUMPY], strict=True)]
+    def gflops(self, name: str) -> list[float]:
+        """Return a contestant's speed, process by process; nothing if it is not installed."""
+        return [sample.gflops for sample in self.samples[name] if sample.gflops is not None]
+
+    def ratios(self, name: str) -> list[float]:
+        """Return a contestant's speed over NumPy's, process by process."""
+        return [ours / theirs for ours, theirs in zip(self.gflops(name), self.gflops(NUMPY), strict=True)]
 
 
 def main() -> None:
@@ -64,18 +68,17 @@ def main() -> None:
     arguments = _parse_arguments()
     rungs = arguments.rungs.split(",")
     if arguments.child:
-        print(json.dumps(asdict(measure(rungs, arguments.size))))
+        print(json.dumps({name: asdict(sample) for name, sample in measure(rungs, arguments.size).items()}))
         return
     load = os.getloadavg()[0]
-    samples = []
+    processes = []
     for number in range(arguments.processes):
-        samples.append(_run_child(rungs, arguments.size))
-        print(f"process {number + 1} of {arguments.processes}: {_show(samples[-1])}", file=sys.stderr)
+        processes.append(_run_child(rungs, arguments.size))
+        print(f"process {number + 1} of {arguments.processes}: {_show(processes[-1])}", file=sys.stderr)
     result = Result(
         command=" ".join(["python", *sys.argv]),
         date=datetime.now(UTC).date().isoformat(),
-        cpu=_cpu_name(),
-        blas=samples[0].blas,
+        cpu=cpu_name(),
         versions={
             "tilewise": tilewise.__version__,
             "python": platform.python_version(),
@@ -83,98 +86,82 @@ def main() -> None:
         },
         load=load,
         size=arguments.size,
-        gflops={name: [sample.gflops[name] for sample in samples] for name in (*rungs, NUMPY)},
+        samples={name: [process[name] for process in processes] for name in processes[0]},
     )
     print(json.dumps(asdict(result), indent=2) if arguments.json else format_table(result))
 
 
-def measure(rungs: list[str], size: int) -> Sample:
-    """Return one process's sample at size^3: medians of repetitions, contestants interleaved."""
-    import time
-
-    import numpy as np
-    from threadpoolctl import threadpool_info
-
-    from tilewise.build.nvrtc import compile_source
-    from tilewise.core.problem import Problem
-    from tilewise.emu.machine import emulate
-    from tilewise.engine.operands import as_matrix, product_launch
-    from tilewise.kernels.ladder import rung
-    from tilewise.kernels.source import kernel_source
-
-    rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
-    c = np.empty_like(a)
-    problem = Problem(size, size, size)
-    matrices = as_matrix(a), as_matrix(b), as_matrix(c)
-    launches = {}
-    for name in rungs:
-        row, plan = rung(name), rung(name).default_plan
-        launches[name] = product_launch(compile_source(kernel_source(row, plan, "rr")), row, plan, problem, *matrices)
-    seconds: dict[str, list[float]] = {name: [] for name in (*rungs, NUMPY)}
-    for _ in range(REPETITIONS + 1):
-        for name, launch in launches.items():
-            seconds[name].append(emulate(launch, threads=1).seconds)
-        start = time.perf_counter()
-        np.matmul(a, b, out=c)
-        seconds[NUMPY].append(time.perf_counter() - start)
-    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}  # the first of each warms up
-    blas = "; ".join(
-        f"{pool['internal_api']} {pool['version']}, {pool.get('architecture')} kernels, {pool['num_threads']} thread(s)"
-        for pool in threadpool_info()
-        if pool["user_api"] == "blas"
-    )
-    return Sample({name: problem.flops / median / 1e9 for name, median in medians.items()}, blas)
+def measure(rungs: list[str], size: int) -> dict[str, Sample]:
+    """Return one process's samples: medians of repetitions, contestants interleaved."""
+    contestants = make_contestants(rungs, size)
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    on_two: dict[str, list[float]] = {name: [] for name in contestants}
+    for repetition in range(REPETITIONS):
+        for name, contestant in contestants.items():
+            if contestant.run is not None and (contestant.repeats or repetition == 0):
+                seconds[name].append(contestant.run())
+            if contestant.run_on_two is not None:
+                on_two[name].append(contestant.run_on_two())
+    return {
+        name: Sample(
+            contestant.size,
+            contestant.note,
+            2 * contestant.size**3 / statistics.median(seconds[name]) / 1e9 if seconds[name] else None,
+            statistics.median(seconds[name]) / statistics.median(on_two[name]) if on_two[name] else None,
+        )
+        for name, contestant in contestants.items()
+    }
 
 
 def format_table(result: Result) -> str:
     """Return the result as text: median and range over the processes of each contestant, and its ratio to NumPy."""
     lines = [
-        f"{result.size}^3, float32, one thread, {len(result.gflops[NUMPY])} fresh processes, {result.date}",
-        f"{result.cpu}, load average {result.load:.1f} at the start; {result.blas}",
+        f"{result.size}^3, float32, {len(result.samples[NUMPY])} fresh processes, {result.date}",
+        f"{result.cpu}, load average {result.load:.1f} at the start",
         ", ".join(f"{name} {number}" for name, number in result.versions.items()),
         f"$ {result.command}",
         "",
-        f"{'':10}{'GFLOP/s, median':>18}{'range':>18}{'of NumPy':>12}{'range':>16}",
+        f"{'':16}{'GFLOP/s, median':>16}{'range':>20}{'of NumPy':>12}{'range':>20}{'two threads':>14}",
     ]
-    for name, gflops in result.gflops.items():
-        ratios = [1.0] * len(gflops) if name == NUMPY else result.ratios(name)
-        lines.append(
-            f"{name:10}{statistics.median(gflops):18.1f}{f'{min(gflops):.1f} - {max(gflops):.1f}':>18}"
-            f"{statistics.median(ratios):12.3f}{f'{min(ratios):.3f} - {max(ratios):.3f}':>16}"
-        )
+    for name, samples in result.samples.items():
+        gflops, ratios = result.gflops(name), result.ratios(name) if result.gflops(name) else []
+        two = [sample.two_threads for sample in samples if sample.two_threads is not None]
+        note = samples[0].note if samples[0].size == result.size else f"at {samples[0].size}^3; {samples[0].note}"
+        if gflops:
+            cells = f"{_median(gflops):>16}{_range(gflops):>20}{_median(ratios):>12}{_range(ratios):>20}{_median(two):>14}"
+            lines.append(f"{name:16}{cells}   {note}")
+        else:
+            lines.append(f"{name:16}{note}")
     return "\n".join(lines)
+
+
+def _median(figures: list[float]) -> str:
+    return f"{statistics.median(figures):.3g}" if figures else ""
+
+
+def _range(figures: list[float]) -> str:
+    return f"{min(figures):.3g} - {max(figures):.3g}"
 
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=512)
-    parser.add_argument("--rungs", default="r03", help="such as r01,r03")
+    parser.add_argument("--rungs", default="r03,r05", help="such as r01,r03")
     parser.add_argument("--processes", type=int, default=7)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _run_child(rungs: list[str], size: int) -> Sample:
-    environment = {name: value for name, value in os.environ.items() if name not in UNSET} | ONE_THREAD
+def _run_child(rungs: list[str], size: int) -> dict[str, Sample]:
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET} | ENVIRONMENT
     command = [sys.executable, __file__, "--child", "--size", str(size), "--rungs", ",".join(rungs)]
     child = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    return Sample(**json.loads(child.stdout))
+    return {name: Sample(**sample) for name, sample in json.loads(child.stdout).items()}
 
 
-def _show(sample: Sample) -> str:
-    return ", ".join(f"{name} {gflops:.1f} GFLOP/s" for name, gflops in sample.gflops.items())
-
-
-def _cpu_name() -> str:
-    """The CPU's name, and its clock as the kernel last saw it."""
-    facts = {}
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        name, _, value = line.partition(":")
-        facts[name.strip()] = value.strip()
-    clock = facts.get("cpu MHz")
-    return facts.get("model name", platform.processor()) + (f" at {float(clock):.0f} MHz" if clock else "")
+def _show(samples: dict[str, Sample]) -> str:
+    return ", ".join(f"{name} {sample.gflops or 0:.3g} GFLOP/s" for name, sample in samples.items())
 
 
 if __name__ == "__main__":
