@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewise.core.errors import CompileError
+from tilewise.core.errors import CompileError, TilewiseError
 from tilewise.core.source import KernelSource
 
 SHOWN = 8
@@ -15,6 +16,8 @@ _AT_LINE = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?:\w+ )?error(?: #[\w-]+
 _COMMAND_LINE = re.compile(r"Command-line error(?: #[\w-]+)?: (?P<text>.*)")
 _PTXAS_AT_LINE = re.compile(r"ptxas .*, line (?P<line>\d+); (?:error|fatal)\s*: (?P<text>.*)")
 _PTXAS = re.compile(r"ptxas (?:error|fatal)\s*: (?P<text>.*)")
+_NAME_MAP = "__nv_name_map"
+"""The file that NVRTC makes of the names it is asked for."""
 _ABORTED = "Ptx assembly aborted due to errors"
 
 
@@ -38,6 +41,14 @@ def compile_error(source: KernelSource, log: str, ptx: str) -> CompileError:
     if len(errors) > SHOWN:
         lines.append(f"and {len(errors) - SHOWN} more.")
     return CompileError("\n".join(lines if errors else [f"{source.name} does not compile.", log]), log)
+
+
+def name_error(source: KernelSource, log: str, names: Sequence[str]) -> TilewiseError | None:
+    """Return the error for a compile that failed because no kernel has one of `names`; None where something else is wrong."""
+    places = [match for block in _blocks(log) if (match := _AT_LINE.match(block[0]))]
+    if not names or not places or any(match["file"] != _NAME_MAP for match in places):
+        return None
+    return TilewiseError(f"no kernel is called {' or '.join(names)}: {places[0]['text']}.", where=source.name)
 
 
 def _blocks(log: str) -> list[list[str]]:

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from tilewise.build.apart import run_nvrtc_apart
 from tilewise.build.cache import Cache, default_cache, key_of
 from tilewise.build.cubin import read_resources
 from tilewise.build.includes import Includes, scan_includes
@@ -44,12 +45,19 @@ def compile(
 
 
 def compile_source(
-    source: KernelSource, arch: str = "sm_90a", options: tuple[str, ...] = (), *, cache: Cache | None = None
+    source: KernelSource,
+    arch: str = "sm_90a",
+    options: tuple[str, ...] = (),
+    *,
+    names: tuple[str, ...] = (),
+    time_limit_s: float | None = None,
+    cache: Cache | None = None,
 ) -> Module:
     """Compile `source`, or take from the cache (default: the user's) what the same source gave before.
 
-    Raises CompileError with the failing lines; TilewiseError for an unknown architecture or option, or an NVRTC that cannot be
-    loaded.
+    `names` are C++ names of kernels that the PTX must have, such as "mm<16>". With `time_limit_s` the compiler runs in a process
+    of its own (apart.py), as it must for sources of others. Raises CompileError with the failing lines; TilewiseError for an
+    unknown architecture or option, a name that no kernel has, a compile that takes too long, or an NVRTC that cannot be loaded.
     """
     if not isinstance(arch, str):
         check_arch(arch)
@@ -60,12 +68,16 @@ def compile_source(
     if includes.missing:
         source, include_options = _find_cuda_headers(source, cache)
         includes = scan_includes(source)
-    key = _key(source, arch, options, includes)
+    key = _key(source, arch, options, names, includes)
     if entry := cache.get(key):
         return _unpack(entry)
-    output = run_nvrtc(source, arch, options, include_options)
+    if time_limit_s is None:
+        output = run_nvrtc(source, arch, options, include_options, names)
+    else:
+        output = run_nvrtc_apart(source, arch, options, include_options, names, time_limit_s)
     resources = read_resources(output.cubin) if output.cubin else ()
-    module = Module(source.name, arch, output.ptx, output.cubin, resources, compiler_version(), output.log)
+    lowered = dict(output.lowered_names)
+    module = Module(source.name, arch, output.ptx, output.cubin, resources, output.compiler, output.log, lowered)
     if not includes.computed and scan_includes(source) == includes:  # no header was edited while we compiled
         cache.put(key, _pack(module))
     return module
@@ -90,16 +102,17 @@ def _temporary_folder() -> Path:
     return Path(folder)
 
 
-def _key(source: KernelSource, arch: str, options: tuple[str, ...], includes: Includes) -> str:
+def _key(source: KernelSource, arch: str, options: tuple[str, ...], names: tuple[str, ...], includes: Includes) -> str:
     """Return the key over all that the compile depends on; CUDA's bundled headers go with the library's identity."""
     return key_of(
-        "module 1",
+        "module 2",
         library_identity(),
         arch,
         source.std,
         source.name,
         source.text,
         key_of(*options),
+        key_of(*names),
         key_of(*(text for pair in source.headers.items() for text in pair)),
         key_of(*(text for pair in source.defines.items() for text in pair)),
         key_of(*map(str, source.include_paths)),
@@ -114,6 +127,7 @@ def _pack(module: Module) -> dict[str, bytes]:
         "arch": module.arch,
         "compiler": module.compiler,
         "log": module.log,
+        "lowered_names": dict(module.lowered_names),
         "resources": [asdict(kernel) for kernel in module.resources],
     }
     parts = {"meta": json.dumps(meta).encode(), "ptx": module.ptx.encode()}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewise.build.diagnostics import compile_error
+from tilewise.build.diagnostics import compile_error, name_error
 from tilewise.core.errors import TilewiseError
 from tilewise.core.source import KernelSource
 
@@ -38,19 +38,31 @@ class Output:
     ptx: str
     cubin: bytes | None
     log: str
+    compiler: str
+    lowered_names: tuple[tuple[str, str], ...] = ()
+    """Each C++ name that was asked for, and what the PTX calls it."""
 
 
-def run_nvrtc(source: KernelSource, arch: str, options: tuple[str, ...], include_options: tuple[str, ...] = ()) -> Output:
+def run_nvrtc(
+    source: KernelSource,
+    arch: str,
+    options: tuple[str, ...],
+    include_options: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Output:
     """Compile `source` afresh.
 
-    `include_options` are those that find CUDA's own headers. Raises CompileError when NVRTC refuses the source, and TilewiseError
-    for an unknown architecture, an option that NVRTC does not know, text with a NUL, or an NVRTC that cannot be loaded.
+    `include_options` are those that find CUDA's own headers; `names` are C++ names of kernels that must be in the PTX, such as
+    instances of templates. Raises CompileError when NVRTC refuses the source, and TilewiseError for an unknown architecture, an
+    option that NVRTC does not know, a name that no kernel has, text with a NUL, or an NVRTC that cannot be loaded.
     """
     check_arch(arch)
     check_options(options)
     nvrtc = _library()
     arguments = [_bytes(text, "an option") for text in _arguments(source, arch, options, include_options)]
     with _program(nvrtc, source) as program:
+        for name in names:
+            _call(nvrtc, nvrtc.nvrtcAddNameExpression, program, _bytes(name, "a kernel's name"))
         (code,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
         log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).decode(errors="replace").rstrip("\0\n ")
         if code == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
@@ -60,9 +72,10 @@ def run_nvrtc(source: KernelSource, arch: str, options: tuple[str, ...], include
             raise TilewiseError(f"{compiler_version()} failed with {code.name}. {log}", where=source.name)
         ptx = _name_files(source, _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).decode().rstrip("\0"))
         if code == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
-            raise compile_error(source, log, ptx)
+            raise name_error(source, log, names) or compile_error(source, log, ptx)
+        lowered = tuple((name, _lowered_name(nvrtc, program, name)) for name in names)
         cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program) if arch.startswith("sm_") else None
-    return Output(ptx, cubin, log)
+    return Output(ptx, cubin, log, compiler_version(), lowered)
 
 
 @functools.cache
@@ -184,6 +197,11 @@ def _program(nvrtc: Any, source: KernelSource) -> Iterator[Any]:
         yield program
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _lowered_name(nvrtc: Any, program: Any, name: str) -> str:
+    (lowered,) = _call(nvrtc, nvrtc.nvrtcGetLoweredName, program, name.encode())
+    return str(lowered.decode())
 
 
 def _read(get_size: Any, get: Any, program: Any) -> bytes:

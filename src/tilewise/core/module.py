@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,5 @@ class Module:
     """Such as "NVRTC 13.5"."""
     log: str = ""
     """Warnings of the compiler."""
+    lowered_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """The kernels that were asked for by their C++ names, such as "mm<16>", by what the PTX calls them."""
