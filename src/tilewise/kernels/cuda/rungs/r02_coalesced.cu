@@ -1,9 +1,9 @@
 // r02  coalesced: one thread, one output; neighbouring threads walk along a row of C.
 //
-//               B            lanes 0..31 of a warp take 32 columns of C,
-//            +|||||+         so a load of B is 128 consecutive bytes: 4 sectors,
-//            +|||||+         and a load of A is one word for the whole warp: 1 sector.
-//      A     +|||||+
+//               B          lanes 0..31 of a warp take 32 columns of C,
+//            +|||||+       so a load of B is 128 consecutive bytes: 4 sectors,
+//            +|||||+       and a load of A is one word for the whole warp:
+//      A     +|||||+       1 sector.
 //   +-----+  +-----+
 //   |=====|->|01234|  C
 //   +-----+  +-----+

@@ -1,12 +1,12 @@
 // r03  smem tile: the block stages one tile of A and one of B in shared memory and reuses each word S times.
 //
-//                 B            per k-step, between two barriers:
-//              +-----+           copy    S x S words of A, S x S words of B
-//              |#####| k0        barrier the tiles are whole
-//              +-----+           compute S multiply-adds a thread, from shared memory
-//        A     +-----+           barrier everyone is done with them
+//                 B         per k-step, between two barriers:
+//              +-----+        copy    S x S words of A, S x S words of B
+//              |#####| k0     barrier the tiles are whole
+//              +-----+        compute S multiply-adds a thread, from shared memory
+//        A     +-----+        barrier everyone is done with them
 //     +--#--+  |     |
-//     |  #  |->|  C  |         global loads: 2 M N K / S words instead of 2 M N K.
+//     |  #  |->|  C  |      global loads: 2 M N K / S words instead of 2 M N K.
 //     +--#--+  +-----+
 //        k0
 //

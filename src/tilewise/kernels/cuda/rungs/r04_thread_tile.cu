@@ -1,11 +1,11 @@
 // r04  thread tile: each thread keeps TM x TN outputs in registers and reuses each word it reads from shared memory.
 //
-//            b_frag  TN words        per kk: read TM + TN words from shared memory,
-//            +-+-+-+-+               then TM x TN multiply-adds from registers.
+//            b_frag  TN words      per kk: read TM + TN words from shared memory,
+//            +-+-+-+-+             then TM x TN multiply-adds from registers.
 //   a_frag   +-+-+-+-+
-//    TM  +-+ +-+-+-+-+               words a multiply-add: (TM + TN) / (TM TN),
-//  words | | | | acc | |             2 in r03, 1/4 with an 8 x 8 thread tile,
-//        +-+ +-+-+-+-+               9/8 with a column of 8 (TN = 1).
+//    TM  +-+ +-+-+-+-+             words a multiply-add: (TM + TN) / (TM TN),
+//  words | | | | acc | |           2 in r03, 1/4 with an 8 x 8 thread tile,
+//        +-+ +-+-+-+-+             9/8 with a column of 8 (TN = 1).
 //
 // Removes: shared-memory words, by reuse in registers.
 // Left:    bank conflicts (threads read b_tile TN words apart) and one shared load a word.

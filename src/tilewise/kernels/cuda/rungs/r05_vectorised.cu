@@ -1,14 +1,15 @@
 // r05  vectorised: memory is read and written four words at a time, and no two lanes meet in a bank.
 //
-//   A thread's TM x TN outputs are patches of 4 x 4, spread evenly over the block tile:
+//   A thread's TM x TN outputs are patches of 4 x 4, spread evenly over the
+//   block tile:
 //
-//       0 1 2 3 .. | 0 1 2 3 ..       b_frag: neighbouring threads read neighbouring float4s,
-//      +-+-+-+-----+-+-+-+-----+      so 8 lanes take 32 words from 32 banks in one wavefront.
-//      |0|1|2|3    |0|1|2|3    |      In r04 they stood TN words apart and met in the same banks.
-//      +-+-+-+     +-+-+-+     |
-//      |16 ..      |16 ..      |      One instruction brings four words: a quarter of r04's loads.
-//      +-----------+-----------+
-//      |0|1|2|3    |0|1|2|3    |
+//       0 1 2 3 .. | 0 1 2 3 ..     b_frag: neighbouring threads read
+//      +-+-+-+-----+-+-+-+-----+    neighbouring float4s, so 8 lanes take
+//      |0|1|2|3    |0|1|2|3    |    32 words from 32 banks in one wavefront.
+//      +-+-+-+     +-+-+-+     |    In r04 they stood TN words apart and met
+//      |16 ..      |16 ..      |    in the same banks.
+//      +-----------+-----------+    One instruction brings four words: a
+//      |0|1|2|3    |0|1|2|3    |    quarter of r04's loads.
 //
 // Removes: bank conflicts, scattered stores of C, and three of four memory instructions.
 // Left:    latency: nobody computes while a tile is on its way from global memory.

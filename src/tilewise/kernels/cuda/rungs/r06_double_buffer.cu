@@ -1,10 +1,14 @@
 // r06  double buffer: while the block computes on one pair of tiles, the next pair is on its way into the other.
 //
-//   stage 0   copy 0 | compute 0 | copy 2    | compute 2 ..     cp.async takes a word from global to shared memory
-//   stage 1          | copy 1    | compute 1 | copy 3    ..     with no register between and nobody waiting for it.
+//   stage 0   copy 0 | compute 0 | copy 2    | compute 2 ..
+//   stage 1          | copy 1    | compute 1 | copy 3    ..
 //                    ^           ^           ^
-//                    wait for this thread's copies, then one barrier: now everyone's copies are in,
-//                    and everyone is done with the tiles that are copied over next.
+//                    wait for this thread's copies, then one barrier: now
+//                    everyone's copies are in, and everyone is done with the
+//                    tiles that are copied over next.
+//
+//   cp.async takes a word from global to shared memory with no register
+//   between and nobody waiting for it.
 //
 // Removes: latency, hidden behind the multiply-adds of the k-step before; and one of two barriers.
 // Left:    shared-memory wavefronts: a warp's threads lie 2 x 16, so it reads a wide strip of b_tile for few rows.

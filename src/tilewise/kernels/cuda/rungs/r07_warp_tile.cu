@@ -1,15 +1,16 @@
 // r07  warp tile: a warp's threads lie 4 x 8 over a compact tile, so that the words it reads are few and shared by many.
 //
-//        r06: 2 x 16 threads                  r07: 4 x 8 threads, WM x WN = 4 TM x 8 TN outputs
-//      +----------------------+              +-----------+      lane  0  2  4  6  8 10 12 14
-//   16 |                      |           32 |           |            1  3  5  7  9 11 13 15
-//      +----------------------+              |           |           16 18 20 22 24 26 28 30
-//                128                         +-----------+           17 19 21 23 25 27 29 31
-//      16 + 128 words per kk                      64
-//                                            32 + 64 words per kk
+//        r06: 2 x 16 threads         r07: 4 x 8 threads, WM x WN = 4 TM x 8 TN
+//      +----------------------+        +-----------+   lane  0  2  4 .. 14
+//   16 |                      |     32 |           |         1  3  5 .. 15
+//      +----------------------+        |           |        16 18 20 .. 30
+//                128                   +-----------+        17 19 21 .. 31
+//      16 + 128 words per kk                64
+//                                   32 + 64 words per kk
 //
-//   Sixteen bytes a lane take four wavefronts, but two where lanes agree in pairs: lane and lane ^ 1 read one float4 of b_tile,
-//   lane and lane ^ 2 one of a_tile. 8 wavefronts per kk instead of 12.
+//   Sixteen bytes a lane take four wavefronts, but two where lanes agree in
+//   pairs: lane and lane ^ 1 read one float4 of b_tile, lane and lane ^ 2 one
+//   of a_tile. 8 wavefronts per kk instead of 12.
 //
 // Removes: a third of the shared-memory wavefronts.
 // Left:    the multiply-adds themselves: one a lane and clock is all that these units give.
