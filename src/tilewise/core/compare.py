@@ -57,9 +57,15 @@ class Comparison:
 
     max_relative_error: float
     """max |C - C64| / (|A||B|), 0/0 being 0; infinite where only one of the two is NaN or infinite."""
-    correct: bool
+    wrong: int
+    """Elements beyond the tolerance."""
     worst: tuple[int, int] | None
     """Row and column of that error; None without elements."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether no element is beyond the tolerance."""
+        return self.wrong == 0
 
 
 class Reference:
@@ -85,7 +91,7 @@ class Reference:
         if dtype not in TOLERANCES:
             raise TilewiseError(f"dtype {dtype!r} has no tolerance.{nearest(dtype, TOLERANCES)}")
         atol, rtol = TOLERANCES[dtype].atol, TOLERANCES[dtype].rtol(self._a.shape[1])
-        result = Comparison(0.0, True, None)
+        result = Comparison(0.0, 0, None)
         for row_panel, column_panel, exact, scale in self._tiles():
             tile = _compare_tile(c[row_panel, column_panel], exact, scale, atol, rtol)
             result = _join(result, tile, row_panel.start, column_panel.start)
@@ -155,12 +161,12 @@ def _compare_tile(c: Array, exact: Matrix, scale: Matrix, atol: float, rtol: flo
         error[np.isnan(error)] = math.inf
         close = np.isfinite(distance) & (distance <= atol + rtol * scale)
     row, column = np.unravel_index(int(np.argmax(error)), error.shape)
-    return Comparison(float(error[row, column]), bool((equal | close).all()), (int(row), int(column)))
+    return Comparison(float(error[row, column]), int((~(equal | close)).sum()), (int(row), int(column)))
 
 
 def _join(result: Comparison, tile: Comparison, first_row: int, first_column: int) -> Comparison:
-    """Return the worse of both errors, with the place in all of C; correct if both are."""
-    correct = result.correct and tile.correct
+    """Return the worse of both errors, with the place in all of C, and all wrong elements."""
+    wrong = result.wrong + tile.wrong
     if tile.worst is None or (result.worst is not None and tile.max_relative_error <= result.max_relative_error):
-        return Comparison(result.max_relative_error, correct, result.worst)
-    return Comparison(tile.max_relative_error, correct, (first_row + tile.worst[0], first_column + tile.worst[1]))
+        return Comparison(result.max_relative_error, wrong, result.worst)
+    return Comparison(tile.max_relative_error, wrong, (first_row + tile.worst[0], first_column + tile.worst[1]))

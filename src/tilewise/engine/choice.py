@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewise.build.nvrtc_library import supported_archs
 from tilewise.core.errors import TilewiseError
 from tilewise.core.plan import TilePlan
+from tilewise.core.problem import Problem
 from tilewise.hw.device import Device
-from tilewise.kernels.ladder import LADDER, Rung, rung
+from tilewise.kernels.ladder import LADDER, Rung, objections, rung
 
 TILED = "r03"
 """The rung whose tile can be chosen."""
@@ -46,6 +48,16 @@ def choose(names: Sequence[str] | None, device: Device, tile: int | None = None)
 def out_of_reach(device: Device) -> list[Rung]:
     """Return the rungs that the device cannot run."""
     return [row for row in LADDER if row.least_compute_capability > device.compute_capability]
+
+
+def refuse_unfit(choices: Sequence[Choice], device: Device, problem: Problem) -> None:
+    """Raise TilewiseError unless the choices can be built for `device`, run on it and cover the problem."""
+    if device.compiler_requirement and device.arch not in supported_archs():
+        raise TilewiseError(device.compiler_requirement)
+    for choice in choices:
+        reasons = objections(choice.rung, choice.plan, device, problem)
+        if reasons:
+            raise TilewiseError(f"{choice.label}: " + " ".join(reasons))
 
 
 def tiled_plan(tile: int) -> TilePlan:

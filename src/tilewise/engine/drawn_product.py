@@ -54,14 +54,14 @@ class DrawnProduct:
         """Return how far C is from the product, looking only at the tiles of `blocks` if they are given."""
         if blocks is None:
             return self._reference.compare(self._c)
-        errors, correct = {}, True
+        errors, wrong = {}, 0
         for rows, columns in self._tiles(plan, blocks):
             tile = Reference(self._a[rows], self._b[:, columns]).compare(self._c[rows, columns])
             row, column = cast(tuple[int, int], tile.worst)
             errors[rows.start + row, columns.start + column] = tile.max_relative_error
-            correct = correct and tile.correct
+            wrong += tile.wrong
         worst = max(errors, key=lambda place: errors[place])
-        return Comparison(errors[worst], correct, worst)
+        return Comparison(errors[worst], wrong, worst)
 
     def _tiles(self, plan: TilePlan, blocks: Sequence[int] | None) -> list[tuple[slice, slice]]:
         if blocks is None:

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import Literal, SupportsIndex, cast
 
 from tilewise.build.nvrtc import compile_source
-from tilewise.build.nvrtc_library import supported_archs
 from tilewise.core.errors import TilewiseError
 from tilewise.core.problem import Problem, as_layout
 from tilewise.emu.machine import emulate
-from tilewise.engine.choice import Choice, choose
+from tilewise.engine.choice import Choice, choose, refuse_unfit
 from tilewise.engine.drawn_product import DrawnProduct
 from tilewise.engine.row import LadderRow, ladder_row
 from tilewise.engine.sample import spread_blocks
 from tilewise.hw.device import Device
 from tilewise.hw.device_file import find_device
-from tilewise.kernels.ladder import grid, objections
+from tilewise.kernels.ladder import grid
 from tilewise.kernels.source import kernel_source
 
 Stage = Literal["building", "emulating", "checking"]
@@ -70,12 +69,7 @@ def ladder(
     for name, count in (("threads", threads), ("sample_blocks", sample_blocks)):
         if count is not None:
             _check_count(name, count, least=1)
-    if target.compiler_requirement and target.arch not in supported_archs():
-        raise TilewiseError(target.compiler_requirement)
-    for choice in choices:
-        reasons = objections(choice.rung, choice.plan, target, problem)
-        if reasons:
-            raise TilewiseError(f"{choice.label}: " + " ".join(reasons))
+    refuse_unfit(choices, target, problem)
     return _climb(problem, choices, target, seed, threads, sample_blocks, progress or (lambda step: None))
 
 

@@ -1,4 +1,4 @@
-"""The comment at the head of a rung's source: its idea, the picture of its tiles, the limiter it removes and the one it leaves."""
+"""The comment at the head of a rung's source: its idea, the picture of its tiles, the limiter it removes, the one it leaves."""
 
 from __future__ import annotations
 
