@@ -7,7 +7,9 @@ from typing import Literal
 
 from tilewise.core.launch import Dim3
 
-FaultKind = Literal["out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock"]
+FaultKind = Literal[
+    "out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock", "missing lanes"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,26 @@ LANES = 32
 ELEMENTS = 8
 LIBRARY = Path(__file__).parent / "runtime" / "libtilewise_runtime.so"
 
-EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED = range(1, 8)
+BARRIERS = 16
+CACHE_LINE = 64
+EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED = range(1, 9)
 """enum tw_status."""
-FAULT_KINDS = ("out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock", "out of bounds")
+FAULT_KINDS = (
+    "out of bounds",
+    "misaligned",
+    "store to a read-only buffer",
+    "divergent barrier",
+    "deadlock",
+    "out of bounds",
+    "missing lanes",
+)
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
 """The one of them that is about the shared side of a copy."""
-RUNTIME_FUNCTIONS = ("access", "count", "resolve", "next", "park", "copy_copy", "copy_commit", "copy_wait")
+RUNTIME_FUNCTIONS = (
+    *("access", "count", "resolve", "next", "come", "meet", "collect"),
+    *("copy_copy", "copy_commit", "copy_wait"),
+)
 """Fields of Context that compiled kernels call through."""
 
 
@@ -27,11 +40,29 @@ class Warp(ctypes.Structure):
     """struct tw_warp, up to its words."""
 
     _fields_ = [
-        *(
-            (name, c_uint32)
-            for name in ("resume", "mask", "live", "waiting", "barrier", "status", "careful", "insist", "wait_site")
-        ),
-        ("unused", c_uint32 * 7),
+        *((name, c_uint32) for name in ("resume", "mask", "live", "waiting")),
+        *((name, c_uint32) for name in ("barrier", "threads", "counted", "barrier_lanes", "barrier_ones")),
+        *((name, c_uint32) for name in ("status", "careful", "insist", "wait_site", "patience", "met_live", "force", "yielded")),
+        ("unused", c_uint32 * 15),
+        ("lane_resume", c_uint32 * LANES),
+        ("arrived", c_uint32 * BARRIERS),
+    ]
+
+
+class Barrier(ctypes.Structure):
+    """struct tw_barrier."""
+
+    _fields_ = [(name, c_uint32) for name in ("warps", "threads", "lanes", "ones")]
+
+
+class Block(ctypes.Structure):
+    """struct tw_block."""
+
+    _fields_ = [
+        ("number", c_uint64),
+        *((name, c_uint32) for name in ("active", "live_warps")),
+        *((name, c_void_p) for name in ("shared", "warps", "local", "copies")),
+        ("barriers", Barrier * BARRIERS),
     ]
 
 
@@ -50,7 +81,7 @@ class Range(ctypes.Structure):
 class Site(ctypes.Structure):
     """struct tw_site."""
 
-    _fields_ = [(name, c_uint32) for name in ("space", "is_store", "element_bytes", "elements")]
+    _fields_ = [(name, c_uint32) for name in ("space", "is_store", "element_bytes", "elements", "aligned", "unused")]
 
 
 class SiteCounts(ctypes.Structure):
@@ -70,23 +101,26 @@ class Fault(ctypes.Structure):
         ("mask", c_uint32),
         ("address", c_uint64),
         ("count", c_uint64),
+        *((name, c_uint32) for name in ("arrived", "expected")),
     ]
 
 
 COMPILE_CAREFUL = ctypes.CFUNCTYPE(c_void_p)
 
 
-class Context(ctypes.Structure):
-    """struct tw_context."""
+class _ContextHead(ctypes.Structure):
+    """struct tw_context up to its arrays, which stand on cache lines of their own."""
 
     _fields_ = [
-        *((name, c_void_p) for name in ("params", "shared", "block_counts", "ranges", "histograms", "stop", "thread_ids")),
+        *(
+            (name, c_void_p)
+            for name in ("params", "shared", "local", "block_counts", "ranges", "histograms", "stop", "thread_ids")
+        ),
         *((name, c_void_p) for name in RUNTIME_FUNCTIONS),
-        ("shared_bytes", c_uint64),
+        *((name, c_uint64) for name in ("shared_bytes", "local_bytes", "dynamic_shared_bytes", "clock")),
         ("ctaid", c_uint32 * 3),
         ("nctaid", c_uint32 * 3),
-        ("warp_index", c_uint32),
-        ("unused", c_uint32),
+        *((name, c_uint32) for name in ("warp_index", "sm", "sms", "entry")),
         *((name, c_void_p) for name in ("site_counts", "sites", "buffers")),
         ("buffer_count", c_uint64),
         ("faults", c_void_p),
@@ -94,28 +128,35 @@ class Context(ctypes.Structure):
         ("fast", c_void_p),
         ("careful", c_void_p),
         ("compile_careful", COMPILE_CAREFUL),
-        ("warps", c_void_p),
+        ("heads", c_void_p),
         *((name, c_uint64) for name in ("warp_bytes", "warp_count", "threads", "words", "blocks")),
+        *((name, c_void_p) for name in ("resident", "block")),
+        ("resident_count", c_uint64),
         ("next_block", c_void_p),
-        ("copies", c_void_p),
-        *((name, c_uint64) for name in ("last_block", "chunk")),
+        *((name, c_uint64) for name in ("last_block", "chunk", "first_taken", "end_taken")),
         ("chosen", c_void_p),
-        ("padding", c_uint8 * 40),
+        ("seed", c_uint64),
+    ]
+
+
+class Context(ctypes.Structure):
+    """struct tw_context."""
+
+    _fields_ = [
+        *_ContextHead._fields_,
+        ("padding", c_uint8 * (-ctypes.sizeof(_ContextHead) % CACHE_LINE)),
         ("addresses", c_uint64 * LANES),
         ("values", c_uint8 * (ELEMENTS * LANES * 8)),
     ]
 
 
-assert Context.addresses.offset % 64 == 0
-
-
 class Runtime:
-    """The loaded library: `run(context)` and the addresses that compiled kernels call."""
+    """The loaded library: `run(context)`, `free(context)` and the addresses that compiled kernels call."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        sizes, functions = (c_uint64 * 7)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
+        sizes, functions = (c_uint64 * 8)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
         library.tw_abi(sizes, functions)
-        mirrored = [ctypes.sizeof(kind) for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts)]
+        mirrored = [ctypes.sizeof(kind) for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts, Block)]
         if list(sizes) != mirrored:
             raise TilewiseError(
                 f"the compiled runtime {LIBRARY} does not belong to this version (structures of {list(sizes)} bytes instead of "
@@ -124,6 +165,8 @@ class Runtime:
         self.functions = dict(zip(RUNTIME_FUNCTIONS, functions, strict=True))
         self.run = library.tw_run
         self.run.argtypes, self.run.restype = [c_void_p], c_int32
+        self.free = library.tw_free
+        self.free.argtypes, self.free.restype = [c_void_p], None
 
 
 @functools.cache

@@ -39,6 +39,8 @@ class SiteFacts:
     """Empty where no memory is accessed."""
     element_bytes: int = 0
     count: int = 0
+    aligned: bool = False
+    """A barrier to which all lanes of a warp come together."""
 
     @property
     def bytes(self) -> int:
@@ -70,6 +72,10 @@ class Blueprint:
     """Range-cache entries of the fast function; the careful one needs none."""
     sites: tuple[SiteFacts, ...]
     tally: Tally
+    fma: tuple[int, ...]
+    """Unguarded FMA instructions of each basic block."""
+    chains: tuple[tuple[int, ...], ...]
+    """Basic blocks that the fast function runs as one."""
 
     @property
     def warps(self) -> int:
@@ -100,6 +106,8 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         groups=fast.groups,
         sites=tuple(_site_facts(step) for step in program.sites),
         tally=fast.tally,
+        fma=tuple(sum(step.counts_fma and step.instruction.guard is None for step in steps) for steps in program.steps),
+        chains=program.chains,
     )
 
 
@@ -117,8 +125,9 @@ def from_json(text: bytes) -> Blueprint:
                 requests=[(block, site) for block, site in tally["requests"]],
                 constant=[(block, site, cost, ways) for block, site, cost, ways in tally["constant"]],
                 histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
-                fma={int(block): count for block, count in tally["fma"].items()},
             ),
+            "fma": tuple(fields["fma"]),
+            "chains": tuple(tuple(chain) for chain in fields["chains"]),
         }
     )
 
@@ -132,5 +141,6 @@ def _site_facts(step: Step) -> SiteFacts:
     place = instruction.position.outermost if instruction.position else None
     where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
     if access is None:
-        return SiteFacts(*where, kind="fma" if step.form is not None and step.form.counts_fma else "")
+        is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
+        return SiteFacts(*where, kind="fma" if step.counts_fma else "", aligned=is_aligned)
     return SiteFacts(*where, access.kind, access.space, access.element_bytes, access.count)

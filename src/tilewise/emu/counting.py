@@ -35,7 +35,7 @@ def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counter
             totals[site]["transactions"] += transactions * times
             if times:
                 _raise_to(totals[site], transactions, ways)
-    fma = sum(n * (LANES * int(blocks[position, 0]) + int(blocks[position, 2])) for position, n in tally.fma.items())
+    fma = _count_fma(blueprint, blocks[:, 0], blocks[:, 2])
     fma += sum(total["lanes"] for site, total in zip(blueprint.sites, totals, strict=True) if site.kind == "fma")
     sites = tuple(
         _site_counters(site, total)
@@ -44,6 +44,12 @@ def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counter
     )
     written = sum(total["written_bytes"] for total in totals)
     return replace(sum_sites(sites), barriers=barriers, fma=fma, shared_async_store_bytes=written)
+
+
+def _count_fma(blueprint: Blueprint, runs: Any, lanes: Any) -> int:
+    """Thread FMAs, of runs with all lanes together (counted for a chain's first block) and of lanes one by one."""
+    together = sum(LANES * int(runs[chain[0]]) * blueprint.fma[block] for chain in blueprint.chains for block in chain)
+    return together + sum(count * int(lanes[block]) for block, count in enumerate(blueprint.fma))
 
 
 def sum_sites(sites: tuple[SiteCounters, ...]) -> Counters:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,7 +139,7 @@ class _Run:
             raise self.failure
         for worker in self.workers:
             if worker.status == abi.UNSUPPORTED:
-                site = self.kernel.blueprint.sites[worker.unsupported_site()]
+                site = self.kernel.blueprint.sites[worker.stop_site]
                 raise UnsupportedInstruction(f"the emulator does not have {site.opcode} yet.", where=site.place)
         faults = self._faults()
         if faults:
@@ -169,7 +169,8 @@ class _Worker:
     def __init__(self, run: _Run) -> None:
         blueprint = self.blueprint = run.kernel.blueprint
         self.status = 0
-        self.shared_bytes = blueprint.static_shared_bytes + run.launch.dynamic_shared_bytes
+        self.stop_site = 0
+        """The instruction at which the run stopped, if it was one that the table lacks."""
         self.block_counts = (ctypes.c_uint64 * (3 * blueprint.blocks))()
         self.site_counts = (abi.SiteCounts * max(1, len(blueprint.sites)))()
         self.histograms = (ctypes.c_uint64 * (32 * max(1, len(blueprint.tally.histograms))))()
@@ -179,8 +180,7 @@ class _Worker:
         self._buffers = buffer_table(run.arguments.buffers)
         self._parameters = ctypes.create_string_buffer(run.arguments.parameters, len(run.arguments.parameters) + 8)
         self._thread_ids = _thread_ids(run.launch.block, blueprint.warps)
-        self._shared = _Aligned(self.shared_bytes)
-        self._warps = _Aligned(blueprint.warp_bytes * blueprint.warps)
+        self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
         self.context = abi.Context.from_address(self._context.address)
         self._fill(run)
@@ -202,10 +202,13 @@ class _Worker:
             ("buffers", self._buffers),
             ("faults", self.faults),
             ("next_block", run.next_block),
+            ("heads", self._heads),
         ):
             setattr(context, name, ctypes.addressof(memory))
-        context.shared, context.warps = self._shared.address, self._warps.address
-        context.shared_bytes = self.shared_bytes
+        context.dynamic_shared_bytes = launch.dynamic_shared_bytes
+        context.shared_bytes = self.blueprint.static_shared_bytes + launch.dynamic_shared_bytes
+        context.resident_count = 1
+        context.sms = 1
         context.nctaid[:] = launch.grid
         context.buffer_count = len(run.arguments.buffers)
         context.fault_capacity = FAULTS_KEPT
@@ -219,12 +222,13 @@ class _Worker:
         context.chunk = max(1, run.blocks // (CHUNKS_PER_THREAD * _thread_count(None, run.blocks)))
 
     def run(self) -> None:
-        self.status = abi.load_runtime().run(self._context.address)
-
-    def unsupported_site(self) -> int:
-        """The number of the instruction at which the last warp stopped."""
-        warp = abi.Warp.from_address(self._warps.address + self.blueprint.warp_bytes * self.context.warp_index)
-        return int(warp.wait_site)
+        """Run blocks until none is left or somebody stops."""
+        runtime, context = abi.load_runtime(), self.context
+        self.status = runtime.run(self._context.address)
+        if self.status == abi.UNSUPPORTED:
+            block = abi.Block.from_address(context.block)
+            self.stop_site = int(abi.Warp.from_address(block.warps + context.warp_bytes * context.warp_index).wait_site)
+        runtime.free(self._context.address)
 
     def counts(self) -> tuple[Any, Any, Any]:
         """Counts of blocks, sites and alignments."""
@@ -241,8 +245,19 @@ class _Aligned:
 
 def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
     """The sites as the runtime reads them."""
-    rows = (abi.Site(int(site.space == "shared"), int(site.kind == "store"), site.element_bytes, site.count) for site in sites)
+    rows = (
+        abi.Site(int(site.space == "shared"), int(site.kind == "store"), site.element_bytes, site.count, int(site.aligned))
+        for site in sites
+    )
     return (abi.Site * max(1, len(sites)))(*rows)
+
+
+def _bits(numbers: Iterable[int], words: int) -> ctypes.Array[ctypes.c_uint64]:
+    """A set of numbers as 64-bit words."""
+    bits = (ctypes.c_uint64 * words)()
+    for number in numbers:
+        bits[number // 64] |= 1 << number % 64
+    return bits
 
 
 def _thread_ids(block: tuple[int, int, int], warps: int) -> ctypes.Array[ctypes.c_uint32]:

@@ -29,7 +29,10 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
 def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:
     if not site.kind:
         if kind == "deadlock":
-            return f"warp {raw.warp} waits at barrier {raw.address}, other warps at another: nobody can go on"
+            came = f"{raw.arrived} of {raw.expected} warps have come"
+            return f"warp {raw.warp} waits at barrier {raw.address}, to which {came}: nobody can go on"
+        if kind == "missing lanes":
+            return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
     is_shared = site.space == "shared" or raw.kind == abi.OUT_OF_SHARED
     where = f"shared address {raw.address}" if is_shared else _near_buffer(int(raw.address), buffers)

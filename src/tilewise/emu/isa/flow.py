@@ -20,11 +20,32 @@ def exit_() -> str:
     return "exit"
 
 
-@control("bar.sync a:u32")
-def bar_sync() -> str:
+@control("bar{.cta}.sync a:u32{, b:u32}", no_effect="cta")
+@control("barrier{.cta}.sync{.aligned} a:u32{, b:u32}", no_effect="cta aligned")
+def sync() -> str:
     return "barrier"
 
 
-@control("barrier.sync{.aligned} a:u32", no_effect="aligned")
-def barrier_sync() -> str:
+@control("bar{.cta}.arrive a:u32, b:u32", no_effect="cta")
+@control("barrier{.cta}.arrive{.aligned} a:u32, b:u32", no_effect="cta aligned")
+def arrive() -> str:
+    return "arrival"
+
+
+# What a reduction gives is read from hidden registers behind the barrier (lower/rewriting.py).
+
+
+@control("bar{.cta}.red.popc.u32 d, a, c:pred", no_effect="cta")
+@control("bar{.cta}.red.popc.u32 d, a, b, c:pred", no_effect="cta")
+@control("barrier{.cta}.red.popc{.aligned}.u32 d, a, c:pred", no_effect="cta aligned")
+@control("barrier{.cta}.red.popc{.aligned}.u32 d, a, b, c:pred", no_effect="cta aligned")
+def count() -> str:
+    return "barrier"
+
+
+@control("bar{.cta}.red.OP.pred p, a:u32, c", OP="and or", no_effect="cta op")
+@control("bar{.cta}.red.OP.pred p, a:u32, b:u32, c", OP="and or", no_effect="cta op")
+@control("barrier{.cta}.red.OP{.aligned}.pred p, a:u32, c", OP="and or", no_effect="cta op aligned")
+@control("barrier{.cta}.red.OP{.aligned}.pred p, a:u32, b:u32, c", OP="and or", no_effect="cta op aligned")
+def combine() -> str:
     return "barrier"

@@ -11,7 +11,8 @@ Nothing is silently ignored: a modifier that neither the emitter nor an operand'
 entry is refused.
 
 Four kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access`
-(only describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction.
+(only describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction. An operand `member` names the
+lanes of the warp that must come together.
 """
 
 from __future__ import annotations
@@ -96,6 +97,11 @@ class Form:
         return self.emitter(*arguments, **{name: modifiers[name] for name in self.keywords})
 
     @property
+    def meets(self) -> bool:
+        """Whether the lanes that it names must come together."""
+        return any(operand.name == "member" for operand in self.operands)
+
+    @property
     def least_operands(self) -> int:
         """How many operands there must be."""
         return sum(not operand.is_optional for operand in self.operands)
@@ -129,6 +135,11 @@ def op(
 ) -> Callable[[Emitter], Emitter]:
     """Register a form: values in, values out (a tuple for a pair, and where the carry flag is one of them)."""
     return _register(syntax, "op", choices, no_effect, counts_fma, carry)
+
+
+def warp_op(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
+    """Register a form in which lanes see each other: the emitter's first argument is an emu.across.Warp."""
+    return _register(syntax, "warp_op", choices, no_effect)
 
 
 def access(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:

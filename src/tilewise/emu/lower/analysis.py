@@ -62,7 +62,7 @@ def _readers(program: Program) -> dict[str, set[int]]:
 
 def _dry_run(lanes: Lanes, kernel: Kernel, position: int) -> tuple[Body, bool]:
     """Run one block dry; return it and whether its branch can part the lanes."""
-    body = Body(lanes, kernel, position)
+    body = Body(lanes, kernel, (position,))
     body.mask = "%dry"
     memory = Memory(body)
     for step in kernel.program.steps[position]:
@@ -89,30 +89,33 @@ def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...
     """For each block, the registers live where other lanes can be waiting while it runs.
 
     Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet, or until it waits
-    at a barrier, as lanes whose next block stands behind one may.
+    itself: behind a barrier, or where it meets others of its warp.
     """
-    after_barrier = {
+    meeting = {position for position, steps in enumerate(program.steps) if steps and steps[0].meets}
+    waits = meeting | {
         successor
         for position, steps in enumerate(program.steps)
         if steps and steps[-1].control == "barrier"
         for successor in program.successors[position]
     }
     pairs: set[tuple[int, int]] = set()
-    waiting: list[tuple[int, int]] = []
+    unseen: list[tuple[int, int]] = []
 
     def add(one: int, other: int) -> None:
         first, second = min(one, other), max(one, other)
-        for pair in ((first, second), (second, first)) if first in after_barrier else ((first, second),):
-            if first != second and pair not in pairs:
+        found = {(first, second), (second, first)} if first in waits else {(first, second)}
+        found |= {(block, block) for block in (one, other) if block in meeting}  # not all lanes there need go on
+        for pair in found - pairs:
+            if pair[0] != pair[1] or pair[0] in waits:
                 pairs.add(pair)
-                waiting.append(pair)
+                unseen.append(pair)
 
     for position in parting:
         successors = program.successors[position]
         if len(successors) > 1:
             add(successors[0], successors[1])
-    while waiting:
-        running, other = waiting.pop()
+    while unseen:
+        running, other = unseen.pop()
         for successor in program.successors[running]:
             add(successor, other)
     needed: list[set[str]] = [set() for _ in program.steps]

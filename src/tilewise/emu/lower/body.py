@@ -6,17 +6,20 @@ The same code runs dry (shapes only, for the analysis) and for good, fast (all 3
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from tilewise.core.errors import TilewiseError
 from tilewise.emu import abi
+from tilewise.emu.across import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of, is_float, vector_type
 from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
 from tilewise.emu.lower.program import Program, Step
 from tilewise.emu.lower.scattered import Scattered
+from tilewise.emu.lower.special import CHANGING, special_register
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
 from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
@@ -45,13 +48,14 @@ class Kernel:
 
 
 class Body:
-    """Builds one block of a kernel."""
+    """Builds one block of a kernel, or a chain of them that run one after another."""
 
-    def __init__(self, lanes: Lanes, kernel: Kernel, position: int) -> None:
+    def __init__(self, lanes: Lanes, kernel: Kernel, chain: tuple[int, ...]) -> None:
         self.lanes = lanes
         self.kernel = kernel
         self.program = kernel.program
-        self.position = position
+        self.position = chain[0]
+        self.last = chain[-1]
         self.careful = kernel.careful
         self.mask: str | None = None
         """The active lanes as an i32 (careful only)."""
@@ -100,7 +104,7 @@ class Body:
         lanes, llvm = self.lanes, LLVM_TYPES[type_]
         match operand:
             case Register(name, True):
-                return self._special(name)
+                return self._view(self._special(name), llvm)
             case Register(name):
                 value = self.read(name)
                 return None if value is None else self._view(value, llvm)
@@ -228,7 +232,7 @@ class Body:
 
     def commit(self) -> None:
         """Store the registers that later blocks read."""
-        live, slots = self.program.live_out[self.position], self.kernel.frame.slots
+        live, slots = self.program.live_out[self.last], self.kernel.frame.slots
         stores = [
             (name, slots[name], value)
             for name in self._dirty
@@ -256,7 +260,7 @@ class Body:
 
     def written_shapes(self) -> dict[str, Shape]:
         """What this block leaves in registers that later blocks read (after a dry run)."""
-        live = self.program.live_out[self.position]
+        live = self.program.live_out[self.last]
         return {name: value.shape for name in self._dirty if name in live and (value := self._environment[name]) is not None}
 
     # -- instructions
@@ -271,28 +275,24 @@ class Body:
         return self.lanes.operation("xor", value, self.lanes.constant("i1", 1))
 
     def apply(self, step: Step) -> None:
-        """An `op` form: values in, values out."""
+        """An `op` or `warp_op` form: values in, values out."""
         assert step.form is not None
+        builder = self.lanes if step.form.kind == "op" else Warp(self.lanes, self.mask, self._scratch, self._collect)
         sources = [self.value(operand, type_) for operand, type_ in step.sources]
         known = [source for source in sources if source is not None]
         result = None
         if len(known) == len(sources):
-            result = cast("Value | tuple[Value, ...]", step.form.emit(self.lanes, *known, **step.modifiers))
+            result = cast("Value | tuple[Value, ...]", step.form.emit(builder, *known, **step.modifiers))
         values = result if isinstance(result, tuple) else (result,) * len(step.results)
         for (operand, type_), value in zip(step.results, values, strict=False):  # of a pair, one may be wanted
             self.assign(operand, value, type_)
-        if step.form.counts_fma and not self.lanes.dry:
-            self._count_fma(step)
+        if step.counts_fma and self.guard is not None and not self.lanes.dry:
+            self._count_guarded_fma(step, self.guard)
 
-    def _count_fma(self, step: Step) -> None:
-        """Count by the block's runs, or where the instruction is guarded by its lanes, at a site of its own."""
-        lanes, counts = self.lanes, self.kernel.tally.fma
-        if self.guard is None:
-            if not self.careful:
-                counts[self.position] = counts.get(self.position, 0) + 1
-            return
+    def _count_guarded_fma(self, step: Step, guard: Value) -> None:
+        """Count the lanes of a guarded FMA at a site of its own; others are counted by the block's runs."""
+        lanes, mask = self.lanes, self.lanes.mask_bits(guard)
         assert step.site is not None
-        mask = lanes.mask_bits(self.guard)
         if self.mask is not None:
             mask = lanes.define(f"and i32 {mask}, {self.mask}")
         lanes.declare("i32 @llvm.ctpop.i32(i32)")
@@ -302,59 +302,27 @@ class Body:
         total = lanes.define(f"load i64, ptr {place}")
         lanes.emit(f"store i64 {lanes.define(f'add i64 {total}, {active}')}, ptr {place}")
 
-    # -- special registers
+    def _scratch(self) -> str:
+        """Memory for values on their way between lanes."""
+        return self.context_address("values")
+
+    def _collect(self, number: int, operands: Sequence[Value], results: int) -> list[Value]:
+        """Have the runtime carry out a collective on 64-bit operands."""
+        lanes, wide = self.lanes, vector_type("i64")
+        if lanes.dry:
+            return [lanes.full("i64", "%dry")] * results
+        places = [self.context_address("values", 8 * LANES * index) for index in range(max(len(operands), results))]
+        for place, operand in zip(places, operands, strict=False):
+            lanes.emit(f"store {wide} {lanes.vector(operand)}, ptr {place}")
+        lanes.emit(f"call void {self.context_field('collect')}(ptr %context, i32 {number}, i32 {self.mask or -1})")
+        return [lanes.full("i64", lanes.define(f"load {wide}, ptr {place}")) for place in places[:results]]
 
     def _special(self, name: str) -> Value:
+        if name in CHANGING:
+            return special_register(self, name)
         if name not in self._environment:
-            self._environment[name] = self._make_special(name)
+            self._environment[name] = special_register(self, name)
         return cast(Value, self._environment[name])
-
-    def _make_special(self, name: str) -> Value:
-        lanes, shape = self.lanes, self.program.block_shape
-        stem, _, letter = name.partition(".")
-        axis = "xyz".find(letter) if letter else -1
-        match stem:
-            case "%tid" if axis >= 0:
-                return self._thread_index(axis)
-            case "%ntid" if axis >= 0:
-                return lanes.constant("i32", shape[axis])
-            case "%ctaid" if axis >= 0:
-                high = self.kernel.grid_limits[axis] - 1
-                return Value("i32", self.context_field("ctaid", "i32", axis), low=0, high=high)
-            case "%nctaid" if axis >= 0:
-                return Value("i32", self.context_field("nctaid", "i32", axis), low=1, high=self.kernel.grid_limits[axis])
-            case "%laneid":
-                return lanes.patterned(lanes.constant("i32", 0), tuple(range(LANES)))
-        raise TilewiseError(
-            f"the emulator does not have the special register {name} yet; it has %tid, %ntid, %ctaid, %nctaid, %laneid."
-        )
-
-    def _warp_index(self) -> Value:
-        return Value("i32", self.context_field("warp_index", "i32"), low=0, high=self.program.warps - 1)
-
-    def _thread_index(self, axis: int) -> Value:
-        """%tid: a pattern where the block's shape makes it one for every warp, else read from the table of all threads."""
-        lanes = self.lanes
-        x, y, z = self.program.block_shape
-        zero, first = lanes.constant("i32", 0), lanes.binary("mul", self._warp_index(), lanes.constant("i32", LANES))
-        if (x, y, z)[axis] == 1:
-            return zero
-        if y == z == 1:
-            return lanes.patterned(first, tuple(range(LANES)))
-        if x == LANES:
-            rows = (zero, self._warp_index(), zero) if z == 1 else None
-            if axis == 0:
-                return lanes.patterned(zero, tuple(range(LANES)))
-            if rows is not None:
-                return rows[axis]
-        if LANES % x == 0 and axis == 0:
-            return lanes.patterned(zero, tuple(lane % x for lane in range(LANES)))
-        if LANES % x == 0 and axis == 1 and z == 1:
-            rows_a_warp = lanes.binary("mul", self._warp_index(), lanes.constant("i32", LANES // x))
-            return lanes.patterned(rows_a_warp, tuple(lane // x for lane in range(LANES)))
-        table = lanes.define(f"getelementptr i32, ptr {self.context_field('thread_ids')}, i32 {first.scalar}")
-        plane = self.address(table, 4 * axis * LANES * self.program.warps)
-        return lanes.full("i32", lanes.define(f"load {vector_type('i32')}, ptr {plane}, align 4"))
 
 
 def _convert_literal(bits: int, width: int, wanted: int) -> int:

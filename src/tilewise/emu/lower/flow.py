@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewise.emu import abi
-from tilewise.emu.lanes import Value
+from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.program import Step
-from tilewise.ptx.ast import Integer, Operand
+from tilewise.emu.patterns import LANES
 
 LEFT = -1
 """In place of a successor: the lanes leave the kernel."""
@@ -19,7 +19,7 @@ class Flow:
         self.body = body
         self.lanes = body.lanes
         self.frame = body.kernel.frame
-        self.successors = body.program.successors[body.position]
+        self.successors = body.program.successors[body.last]
 
     def end(self, step: Step | None) -> None:
         """Emit the block's end; `step` is its control instruction, if it ends in one."""
@@ -30,8 +30,10 @@ class Flow:
             self.lanes.emit(f"ret i32 {abi.UNSUPPORTED}")
             return
         if step is not None and step.control == "barrier":
-            self._wait(step)
+            self._wait(step, taken)
             return
+        if step is not None and step.control == "arrival":
+            self._come(step, *self._barrier_operands(step), None)
         if step is not None and step.control == "exit":
             taken, otherwise = LEFT, (self.successors[0] if self.successors else LEFT)
         elif step is not None and step.control == "branch":
@@ -68,7 +70,7 @@ class Flow:
 
     def _way(self, target: int) -> tuple[str, int]:
         """The label to branch to for a target: its own, or one for the code that must come first."""
-        if target != LEFT and target > self.body.position:
+        if target != LEFT and target > self.body.last:
             return f"block{target}", target
         return self.lanes.fresh("way"), target
 
@@ -83,7 +85,7 @@ class Flow:
         lanes = self.lanes
         if target == LEFT:
             lanes.emit(f"ret i32 {abi.EXITED}")
-        elif target > self.body.position:
+        elif target > self.body.last:
             lanes.emit(f"br label %block{target}")
         else:
             lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %block{target}, !prof !1")
@@ -104,7 +106,7 @@ class Flow:
             there = lanes.define(f"and i32 {mask}, {lanes.mask_bits(condition)}")
             self._send(taken, there)
             self._send(otherwise, lanes.define(f"xor i32 {mask}, {there}"))
-        if any(target != LEFT and target <= self.body.position for target in (taken, otherwise)):
+        if any(target != LEFT and target <= self.body.last for target in (taken, otherwise)):
             lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %dispatch, !prof !1")
         else:
             lanes.emit("br label %dispatch")
@@ -126,31 +128,59 @@ class Flow:
         merged = lanes.define(f"or {type_} {lanes.define(f'load {type_}, ptr {pointer}')}, {value}")
         lanes.emit(f"store {type_} {merged}, ptr {pointer}")
 
-    # -- barriers
+    # -- meeting others
 
-    def _wait(self, step: Step) -> None:
+    def meet(self, step: Step) -> None:
+        """Begin a block (careful) at which lanes of the warp come together: those that need not wait for others go on."""
+        body, lanes = self.body, self.lanes
+        member = body.value(*step.sources[-1])
+        assert member is not None
+        self._store_words(0, member)
+        meet = body.context_field("meet")
+        body.mask = lanes.define(f"call i32 {meet}(ptr %context, ptr %warp, i32 {body.position}, i32 {step.site})")
+        go = lanes.fresh("go")
+        lanes.emit(f"br i1 {lanes.define(f'icmp eq i32 {body.mask}, 0')}, label %dispatch, label %{go}")
+        lanes.label(go)
+
+    def _wait(self, step: Step, resume: int) -> None:
+        """Come to a barrier and go on at `resume` when it is complete."""
         lanes = self.lanes
-        barrier, resume = self._barrier_id(step.sources[0][0]), self.successors[0]
+        number, threads, holds = self._barrier_operands(step)
         self.body.commit()
+        self._set_warp("resume", str(resume))
         if self.body.careful:
-            park = self.body.context_field("park")
-            lanes.emit(f"call void {park}(ptr %context, ptr %warp, i32 {resume}, i32 {barrier}, i32 {step.site})")
+            self._come(step, number, threads, holds, resume)
             lanes.emit("br label %dispatch")
             return
-        self._set_warp("resume", str(resume))
-        self._set_warp("barrier", barrier)
-        self._set_warp("wait_site", str(step.site))
+        if holds is None and number.is_uniform and threads.is_uniform:
+            self._set_warp("wait_site", str(step.site))
+            self._set_warp("barrier", str(number.scalar))
+            self._set_warp("threads", str(threads.scalar))
+        else:
+            self._come(step, number, threads, holds, resume)
         lanes.emit(f"ret i32 {abi.AT_BARRIER}")
 
-    def _barrier_id(self, operand: Operand) -> str:
-        if isinstance(operand, Integer):
-            return str(operand.value)
-        value = self.body.value(operand, "u32")
-        if value is None:
-            return "0"
-        if value.is_uniform:
-            return str(value.scalar)
-        return self.lanes.define(f"extractelement <32 x i32> {self.lanes.vector(value)}, i32 0")
+    def _come(self, step: Step, number: Value, threads: Value, holds: Value | None, resume: int | None) -> None:
+        """Have the runtime count lanes at a barrier. Without a place to go on at they do not wait."""
+        lanes = self.lanes
+        self._store_words(0, number)
+        self._store_words(1, threads)
+        mask, bits = self.body.mask or "-1", "0" if holds is None else lanes.mask_bits(holds)
+        come = self.body.context_field("come")
+        arguments = f"i32 {step.site}, i32 {mask}, i32 {bits}, i32 {int(resume is not None)}, i32 {resume or 0}"
+        lanes.emit(f"call void {come}(ptr %context, ptr %warp, {arguments})")
+
+    def _barrier_operands(self, step: Step) -> tuple[Value, Value, Value | None]:
+        """A barrier's number, how many threads it is for (0: all), and the predicate of a reduction."""
+        values = [self.body.value(*source) for source in step.sources]
+        known = [self.lanes.constant("i32", 0) if value is None else value for value in values]
+        holds = known.pop() if step.sources[-1][1] == "pred" else None
+        return known[0], known[1] if len(known) > 1 else self.lanes.constant("i32", 0), holds
+
+    def _store_words(self, index: int, value: Value) -> None:
+        """Put 32 words where the runtime looks for them."""
+        place = self.body.context_address("values", 4 * LANES * index)
+        self.lanes.emit(f"store {vector_type('i32')} {self.lanes.vector(value)}, ptr {place}")
 
     def _set_warp(self, name: str, value: str) -> None:
         self.lanes.emit(f"store i32 {value}, ptr {self.body.warp_address(name)}")

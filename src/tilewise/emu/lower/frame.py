@@ -30,15 +30,20 @@ class Frame:
         return ctypes.sizeof(Warp)
 
     @property
-    def masks(self) -> int:
-        """The lane mask of each block, for pending lanes; those of waiting lanes follow."""
+    def yielded(self) -> int:
+        """The words with a bit for each block at which lanes let others go first; before them those of lanes that meet others."""
         return self.pending + 2 * self.words * 8
+
+    @property
+    def masks(self) -> int:
+        """The lane mask of each block."""
+        return self.yielded + self.words * 8
 
 
 def lay_out(program: Program, shapes: dict[str, Shape]) -> Frame:
     """Return a frame with a slot for each register that is live at a block's start: a vector where it is full, else a scalar."""
     words = -(-len(program.steps) // WORD_BITS)
-    end = ctypes.sizeof(Warp) + 2 * (8 * words + 4 * len(program.steps))
+    end = ctypes.sizeof(Warp) + 3 * 8 * words + 4 * len(program.steps)
     slots = {}
     for name in sorted(frozenset().union(*program.live_in)):
         shape = shapes.get(name)

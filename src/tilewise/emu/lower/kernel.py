@@ -54,9 +54,10 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lower
     program, lanes = analysis.program, Lanes()
     kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
     cold: list[str] = []
-    for position in range(len(program.steps)):
-        cold += _lower_block(lanes, kernel, position)
-    cases = " ".join(f"i32 {position}, label %block{position}" for position in range(len(program.steps)))
+    chains = tuple((position,) for position in range(len(program.steps))) if careful else program.chains
+    for chain in chains:
+        cold += _lower_chain(lanes, kernel, chain)
+    cases = " ".join(f"i32 {head}, label %block{head}" for head, *_ in chains)
     text = [*_entry(careful, cases), *lanes.lines, *cold, *_stop(lanes.lines)]
     declarations = "\n".join(sorted(lanes.declarations | kernel.scattered.declarations))
     scattered = "\n".join(kernel.scattered.texts.values())
@@ -68,24 +69,24 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lower
     return Lowered(ir, kernel.tally, kernel.groups)
 
 
-def _lower_block(lanes: Lanes, kernel: Kernel, position: int) -> list[str]:
-    """Emit one block; return the lines that belong at the function's end."""
-    body = Body(lanes, kernel, position)
+def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...]) -> list[str]:
+    """Emit blocks that run one after another as one; return the lines that belong at the function's end."""
+    position, body = chain[0], Body(lanes, kernel, chain)
     memory, flow = Memory(body), Flow(body)
-    lanes.lazy = not kernel.careful and is_register_tile(kernel.program.steps[position])
+    steps = [step for block in chain for step in kernel.program.steps[block]]
+    lanes.lazy = not kernel.careful and is_register_tile(steps)
     start = len(lanes.lines)
     lanes.label(f"block{position}")
     if kernel.careful:
         body.mask = lanes.define(f"load i32, ptr {body.warp_address('mask')}")
-    last = None
-    for step in kernel.program.steps[position]:
-        if step.form is None or step.control is not None:
-            last = step
-        else:
+        if steps and steps[0].meets:
+            flow.meet(steps[0])
+    for step in steps:
+        if step.form is not None and step.control is None:
             run_step(body, memory, step)
     memory.finish()
     _count_run(body)
-    flow.end(last)
+    flow.end(steps[-1] if steps and (steps[-1].form is None or steps[-1].control is not None) else None)
     bails = f"%bail{position}"
     if any(bails in line for line in (*lanes.lines[start:], *memory.cold)):
         resume = f"%resume.at{position}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import cast
 
 from tilewise.core.errors import TilewiseError, nearest
@@ -10,6 +11,7 @@ from tilewise.core.launch import Dim3
 from tilewise.emu.isa import Form, find_form
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import BYTES
+from tilewise.emu.lower.rewriting import rewrite
 from tilewise.ptx.ast import Address, Function, Instruction, Negated, Operand, Pair, PtxModule, Register, Variable, Vector
 from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.liveness import live_in
@@ -31,9 +33,19 @@ class Step:
     sources: list[tuple[Operand, str]] = field(default_factory=list)
     access: Access | None = None
     control: str | None = None
-    """branch, exit or barrier."""
+    """branch, exit, barrier or arrival."""
     site: int | None = None
-    """Number among the program's sites: accesses, barriers, guarded multiply-adds and instructions without a form."""
+    """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
+
+    @property
+    def meets(self) -> bool:
+        """Whether lanes of the warp must come together for it."""
+        return self.form is not None and self.form.meets
+
+    @property
+    def counts_fma(self) -> bool:
+        """Whether it multiplies and adds floats."""
+        return self.form is not None and self.form.counts_fma
 
     @property
     def reads(self) -> set[str]:
@@ -57,6 +69,8 @@ class Program:
     block_shape: Dim3
     steps: tuple[tuple[Step, ...], ...]
     successors: tuple[tuple[int, ...], ...]
+    chains: tuple[tuple[int, ...], ...]
+    """Blocks that always run one after another when all lanes are together: the fast function's blocks."""
     live_in: tuple[frozenset[str], ...]
     live_out: tuple[frozenset[str], ...]
     sites: tuple[Step, ...]
@@ -83,9 +97,8 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
 
     Raises TilewiseError if the module has no such kernel.
     """
-    function = find_kernel(module, kernel)
-    ends = Instruction("ret", (), None, None, 0)  # where the text runs out; mostly nothing leads there
-    cfg = build_cfg(replace(function, body=(*function.body, ends)), _ends_block)
+    function = rewrite(find_kernel(module, kernel))
+    cfg = build_cfg(function, _ends_block, _starts_block)
     number = {block: position for position, block in enumerate(cfg.order)}
     sites: list[Step] = []
     steps = tuple(_decode_block(cfg.blocks[block].instructions, sites) for block in cfg.order)
@@ -102,6 +115,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
         block_shape=block_shape,
         steps=steps,
         successors=successors,
+        chains=_chains(steps, successors),
         live_in=ordered,
         live_out=tuple(frozenset().union(*(ordered[after] for after in afters)) for afters in successors),
         sites=tuple(sites),
@@ -146,8 +160,40 @@ def _shared_layout(module: PtxModule, function: Function) -> tuple[dict[str, int
 
 
 def _ends_block(instruction: Instruction) -> bool:
-    found = find_form(instruction.opcode)
+    found = find_form(instruction.opcode, len(instruction.operands))
     return found is not None and found[0].kind == "control"
+
+
+def _starts_block(instruction: Instruction) -> bool:
+    """Lanes that wait for others here must find their way back here."""
+    found = find_form(instruction.opcode, len(instruction.operands))
+    return found is not None and found[0].meets
+
+
+def _chains(steps: tuple[tuple[Step, ...], ...], successors: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """Join each block that only falls through to one that nothing else leads to."""
+    leading = Counter(after for afters in successors for after in afters)
+    leading[0] += 1  # the entry
+    next_ = {
+        position: afters[0]
+        for position, afters in enumerate(successors)
+        if len(afters) == 1 and leading[afters[0]] == 1 and _runs_on(steps[position])
+    }
+    inner = set(next_.values())
+    chains = []
+    for position in range(len(steps)):
+        if position not in inner:
+            chain = [position]
+            while chain[-1] in next_:
+                chain.append(next_[chain[-1]])
+            chains.append(tuple(chain))
+    return tuple(chains)
+
+
+def _runs_on(steps: tuple[Step, ...]) -> bool:
+    """Whether all lanes go on at the block's only successor at once."""
+    last = steps[-1] if steps else None
+    return last is None or last.control is None or (last.control == "branch" and last.instruction.guard is None)
 
 
 def _decode_block(instructions: tuple[Instruction, ...], sites: list[Step]) -> tuple[Step, ...]:
@@ -166,11 +212,18 @@ def _is_cut(steps: tuple[Step, ...]) -> bool:
 
 def _decode(instruction: Instruction, sites: list[Step]) -> Step:
     step = _match(instruction)
-    guarded_fma = step.form is not None and step.form.counts_fma and step.instruction.guard is not None
-    if step.form is None or step.control == "barrier" or guarded_fma or (step.access and step.access.space != "param"):
+    if _is_site(step):
         step.site = len(sites)
         sites.append(step)
     return step
+
+
+def _is_site(step: Step) -> bool:
+    """Whether the step counts, may fail or waits."""
+    if step.access is not None:
+        return step.access.space != "param"
+    waits = step.meets or step.control in ("barrier", "arrival")
+    return step.form is None or waits or (step.counts_fma and step.instruction.guard is not None)
 
 
 def _match(instruction: Instruction) -> Step:
@@ -194,8 +247,6 @@ def _match(instruction: Instruction) -> Step:
         step.control = cast(str, form.emit(**modifiers))
         if step.control == "branch":
             step.sources = []
-        elif step.control == "barrier" and instruction.guard:
-            return Step(instruction, None)
     return step
 
 

@@ -20,8 +20,6 @@ class Tally:
     """(block, site, transactions, ways) of requests that cost the same every time."""
     histograms: list[tuple[int, tuple[tuple[int, int], ...]]] = field(default_factory=list)
     """(site, transactions and ways by the scalar address modulo 32): histogram number i counts the addresses."""
-    fma: dict[int, int] = field(default_factory=dict)
-    """FMA instructions of each block that has any."""
 
 
 @functools.lru_cache(maxsize=4096)

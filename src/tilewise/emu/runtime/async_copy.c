@@ -20,9 +20,10 @@ struct tw_copies {
 };
 
 static struct tw_copies* copies_of_warp(struct tw_context* context) {
-    if (!context->copies) context->copies = calloc(context->warp_count, sizeof *context->copies);
-    if (!context->copies) abort();
-    return &context->copies[context->warp_index];
+    struct tw_block* block = context->block;
+    if (!block->copies) block->copies = calloc(context->warp_count, sizeof *block->copies);
+    if (!block->copies) abort();
+    return &block->copies[context->warp_index];
 }
 
 static struct copy* add_copy(struct tw_copies* copies) {
@@ -35,25 +36,23 @@ static struct copy* add_copy(struct tw_copies* copies) {
 }
 
 void tw_forget_copies(struct tw_context* context) {
-    if (!context->copies) return;
-    for (uint64_t i = 0; i < context->warp_count; ++i) {
-        context->copies[i].count = 0;
-        context->copies[i].parted = 0;
-        memset(context->copies[i].committed, 0, sizeof context->copies[i].committed);
+    struct tw_copies* copies = context->block->copies;
+    for (uint64_t i = 0; copies && i < context->warp_count; ++i) {
+        copies[i].count = 0;
+        copies[i].parted = 0;
+        memset(copies[i].committed, 0, sizeof copies[i].committed);
     }
 }
 
-void tw_free_copies(struct tw_context* context) {
-    if (!context->copies) return;
-    for (uint64_t i = 0; i < context->warp_count; ++i) free(context->copies[i].list);
-    free(context->copies);
-    context->copies = 0;
+void tw_free_copies(const struct tw_context* context, struct tw_block* block) {
+    for (uint64_t i = 0; block->copies && i < context->warp_count; ++i) free(block->copies[i].list);
+    free(block->copies);
 }
 
 // Whether both ends of a lane's copy are aligned and in bounds; reports if not. `size` is a power of two; `last` is the buffer of the
 // lane before, mostly this one's too.
 static int check_lane(struct tw_context* context, struct copy* copy, uint32_t site, uint32_t lane, const struct tw_buffer** last) {
-    const struct tw_warp* warp = (const struct tw_warp*)(context->warps + context->warp_index * context->warp_bytes);
+    const struct tw_warp* warp = tw_warp_at(context, context->warp_index);
     const uint64_t source = context->addresses[lane], bytes = copy->bytes[lane], target = copy->target[lane], low_bits = copy->size - 1;
     copy->source[lane] = 0;
     if ((target & low_bits) || (bytes && (source & low_bits))) {

@@ -1,201 +1,183 @@
-// Runs the blocks of a launch: the warps of a block in turn until each waits or exits, then the barrier, and again.
+// Runs the blocks of a launch: the warps of a block in turn, each until it waits, exits or lets others go first; and, where blocks wait for
+// each other, as many blocks in turn as are resident at once.
+#include <stdlib.h>
 #include <string.h>
 
 #include "tilewise.h"
 
+static const uint64_t NONE = UINT64_MAX;
+
 #define EXPORT __attribute__((visibility("default")))
 
-static uint64_t* pending_blocks(struct tw_warp* warp) { return warp->words; }
-static uint64_t* waiting_blocks(const struct tw_context* context, struct tw_warp* warp) { return warp->words + context->words; }
-static uint32_t* lane_masks(const struct tw_context* context, struct tw_warp* warp) {
-    return (uint32_t*)(warp->words + 2 * context->words);
-}
-static uint32_t* waiting_masks(const struct tw_context* context, struct tw_warp* warp) {
-    return lane_masks(context, warp) + context->blocks;
-}
-static struct tw_warp* warp_at(const struct tw_context* context, uint64_t index) {
-    return (struct tw_warp*)(context->warps + index * context->warp_bytes);
+struct tw_warp* tw_warp_at(const struct tw_context* context, uint64_t index) {
+    return (struct tw_warp*)(context->block->warps + index * context->warp_bytes);
 }
 
-void tw_report(struct tw_context* context, const struct tw_warp* warp, enum tw_fault_kind kind, uint32_t site, uint32_t lane,
-               uint64_t address) {
+// Returns the record of this kind of fault at this instruction, new if its count is 1; 0 if there is no room.
+struct tw_fault* tw_report(struct tw_context* context, const struct tw_warp* warp, enum tw_fault_kind kind, uint32_t site, uint32_t lane,
+                           uint64_t address) {
     for (uint64_t i = 0; i < context->fault_count; ++i)
         if (context->faults[i].kind == kind && context->faults[i].site == site) {
             context->faults[i].count += 1;
-            return;
+            return &context->faults[i];
         }
     if (context->fault_count == context->fault_capacity) {
         context->faults_lost += 1;
-        return;
+        return 0;
     }
     struct tw_fault* fault = &context->faults[context->fault_count++];
     *fault = (struct tw_fault){.kind = kind, .site = site, .warp = context->warp_index, .lane = lane, .address = address, .count = 1};
     memcpy(fault->block, context->ctaid, sizeof fault->block);
     fault->mask = warp->waiting;
+    return fault;
 }
 
-// The next block to run lane by lane: the first in execution order that lanes are pending at, its lanes in warp->mask. Negative: how the
-// kernel is to return instead.
-int32_t tw_next(struct tw_context* context, struct tw_warp* warp) {
-    uint64_t *pending = pending_blocks(warp), left = 0;
-    int32_t block = -1;
-    for (uint64_t i = 0; i < context->words; ++i) {
-        if (block < 0 && pending[i]) {
-            block = (int32_t)(64 * i) + __builtin_ctzll(pending[i]);
-            pending[i] &= pending[i] - 1;
-        }
-        left |= pending[i];
-    }
-    if (block < 0) return warp->waiting ? -TW_AT_BARRIER : -TW_EXITED;
-    uint32_t* mask = &lane_masks(context, warp)[block];
-    warp->mask = *mask;
-    *mask = 0;
-    if (warp->mask == UINT32_MAX && !left && !warp->insist) {
-        warp->resume = (uint32_t)block;
-        return -TW_TO_FAST;
-    }
-    warp->insist = 0;
-    return block;
+// xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
+static uint64_t draw(struct tw_context* context, uint64_t below) {
+    if (!context->seed) return 0;
+    context->seed ^= context->seed >> 12;
+    context->seed ^= context->seed << 25;
+    context->seed ^= context->seed >> 27;
+    return (context->seed * 0x2545f4914f6cdd1dull >> 32) % below;
 }
 
-static void make_pending(struct tw_context* context, struct tw_warp* warp, uint32_t block, uint32_t mask) {
-    pending_blocks(warp)[block / 64] |= 1ull << block % 64;
-    lane_masks(context, warp)[block] |= mask;
+static void take_up(struct tw_context* context, struct tw_block* block) {
+    context->block = block;
+    context->shared = block->shared;
+    context->ctaid[0] = (uint32_t)(block->number % context->nctaid[0]);
+    context->ctaid[1] = (uint32_t)(block->number / context->nctaid[0] % context->nctaid[1]);
+    context->ctaid[2] = (uint32_t)(block->number / context->nctaid[0] / context->nctaid[1]);
+    context->sm = (uint32_t)(block->number % context->sms);
 }
 
-// The running lanes wait at a barrier and will go on at block `resume`. Others of their warp may leave the kernel meanwhile, but not come
-// to a barrier by themselves.
-void tw_park(struct tw_context* context, struct tw_warp* warp, uint32_t resume, uint32_t barrier, uint32_t site) {
-    if (warp->waiting)
-        tw_report(context, warp, TW_BARRIER_DIVERGENCE, warp->wait_site, (uint32_t)__builtin_ctz(warp->waiting), warp->barrier);
-    waiting_blocks(context, warp)[resume / 64] |= 1ull << resume % 64;
-    waiting_masks(context, warp)[resume] |= warp->mask;
-    warp->waiting |= warp->mask;
-    warp->barrier = barrier;
-    warp->wait_site = site;
-}
-
-static void start_block(struct tw_context* context, uint64_t block) {
-    context->ctaid[0] = (uint32_t)(block % context->nctaid[0]);
-    context->ctaid[1] = (uint32_t)(block / context->nctaid[0] % context->nctaid[1]);
-    context->ctaid[2] = (uint32_t)(block / context->nctaid[0] / context->nctaid[1]);
-    memset(context->shared, 0, context->shared_bytes);
-    memset(context->warps, 0, context->warp_bytes * context->warp_count);
+static void start_block(struct tw_context* context, struct tw_block* block, uint64_t number) {
+    block->number = number;
+    block->active = 1;
+    block->live_warps = (uint32_t)context->warp_count;
+    take_up(context, block);
+    memset(block->shared, 0, context->shared_bytes);
+    memset(block->warps, 0, context->warp_bytes * context->warp_count);
+    memset(block->local, 0, context->local_bytes * TW_LANES * context->warp_count);
+    memset(block->barriers, 0, sizeof block->barriers);
     tw_forget_copies(context);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
-        struct tw_warp* warp = warp_at(context, i);
+        struct tw_warp* warp = tw_warp_at(context, i);
         const uint64_t threads = context->threads - TW_LANES * i;
+        warp->resume = context->entry;
         warp->live = threads >= TW_LANES ? UINT32_MAX : (1u << threads) - 1;
         if (warp->live != UINT32_MAX) {
             warp->careful = 1;
-            make_pending(context, warp, 0, warp->live);
+            tw_make_pending(context, warp, context->entry, warp->live);
         }
     }
 }
 
-// Runs one warp until it waits at a barrier, exits or stops.
-static uint32_t run_warp(struct tw_context* context, struct tw_warp* warp) {
+// Runs a block until none of its warps is left (TW_EXITED), all that can run let others go first (TW_YIELDED), or the run is to end.
+static uint32_t run_block(struct tw_context* context) {
+    struct tw_block* block = context->block;
     for (;;) {
-        if (warp->careful && !context->careful) {
-            context->careful = context->compile_careful();
-            if (!context->careful) return TW_STOPPED;
-        }
-        const uint32_t status = (warp->careful ? context->careful : context->fast)(context, warp);
-        switch (status) {
-            case TW_TO_FAST:
-                warp->careful = 0;
-                break;
-            case TW_TO_CAREFUL:
-                make_pending(context, warp, warp->resume, warp->live);
-                warp->insist = 1;
-                warp->careful = 1;
-                break;
-            case TW_DIVERGED:
-                warp->careful = 1;
-                break;
-            default:
-                return status;
-        }
-    }
-}
-
-static void release(struct tw_context* context, struct tw_warp* warp) {
-    warp->status = 0;
-    warp->waiting = 0;
-    if (!warp->careful) return;
-    for (uint64_t i = 0; i < context->words; ++i)
-        for (uint64_t* rest = &waiting_blocks(context, warp)[i]; *rest; *rest &= *rest - 1) {
-            const uint32_t block = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(*rest);
-            make_pending(context, warp, block, waiting_masks(context, warp)[block]);
-            waiting_masks(context, warp)[block] = 0;
-        }
-}
-
-// Every warp that is left waits. Lets them go if all wait at the same barrier; otherwise nobody ever will.
-static int complete_barrier(struct tw_context* context) {
-    const struct tw_warp* first = 0;
-    for (uint64_t i = 0; i < context->warp_count; ++i) {
-        const struct tw_warp* warp = warp_at(context, i);
-        if (warp->status != TW_AT_BARRIER) continue;
-        if (!first) first = warp;
-        if (warp->barrier != first->barrier) {
-            context->warp_index = (uint32_t)i;
-            tw_report(context, warp, TW_DEADLOCK, warp->wait_site, 0, warp->barrier);
-            return 0;
-        }
-    }
-    for (uint64_t i = 0; i < context->warp_count; ++i) {
-        struct tw_warp* warp = warp_at(context, i);
-        if (warp->status == TW_AT_BARRIER) release(context, warp);
-    }
-    context->barriers += 1;
-    return 1;
-}
-
-static uint32_t run_block(struct tw_context* context, uint64_t block) {
-    start_block(context, block);
-    for (;;) {
-        uint64_t waiting = 0;
-        for (uint64_t i = 0; i < context->warp_count; ++i) {
-            struct tw_warp* warp = warp_at(context, i);
-            if (warp->status == TW_EXITED) continue;
-            context->warp_index = (uint32_t)i;
-            warp->status = run_warp(context, warp);
+        uint32_t ran = 0, advanced = 0;
+        const uint64_t first = draw(context, context->warp_count);
+        for (uint64_t turn = 0; turn < context->warp_count; ++turn) {
+            const uint64_t index = first + turn < context->warp_count ? first + turn : first + turn - context->warp_count;
+            struct tw_warp* warp = tw_warp_at(context, index);
+            if (warp->status == TW_EXITED || warp->status == TW_AT_BARRIER) continue;
+            context->warp_index = (uint32_t)index;
+            context->local = block->local + index * TW_LANES * context->local_bytes;
+            warp->status = tw_run_warp(context, warp);
+            ran = 1;
+            if (warp->status == TW_YIELDED) continue;
+            advanced = 1;
             if (warp->status == TW_AT_BARRIER)
-                ++waiting;
-            else if (warp->status != TW_EXITED)
+                tw_wait(context, warp);
+            else if (warp->status == TW_EXITED)
+                tw_leave(context, warp);
+            else
                 return warp->status;
         }
-        if (!waiting || !complete_barrier(context)) return TW_EXITED;
+        if (!block->live_warps) return TW_EXITED;
+        if (!ran) {
+            tw_report_deadlock(context);
+            return TW_EXITED;
+        }
+        if (!advanced) return TW_YIELDED;
     }
 }
 
+// The next block of the launch, or NONE.
+static uint64_t next_number(struct tw_context* context) {
+    if (context->first_taken == context->end_taken) {
+        context->first_taken = __atomic_fetch_add(context->next_block, context->chunk, __ATOMIC_RELAXED);
+        if (context->first_taken > context->last_block) context->first_taken = context->last_block;
+        const uint64_t left = context->last_block - context->first_taken;
+        context->end_taken = context->first_taken + (left < context->chunk ? left : context->chunk);
+    }
+    if (context->first_taken == context->end_taken) return NONE;
+    const uint64_t index = context->first_taken++;
+    return context->chosen ? context->chosen[index] : index;
+}
+
+// Runs blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
 static uint32_t run_blocks(struct tw_context* context) {
     for (;;) {
-        const uint64_t first = __atomic_fetch_add(context->next_block, context->chunk, __ATOMIC_RELAXED);
-        if (first >= context->last_block) return TW_EXITED;
-        const uint64_t left = context->last_block - first, count = left < context->chunk ? left : context->chunk;
-        for (uint64_t i = first; i < first + count; ++i) {
+        uint64_t active = 0;
+        const uint64_t first = draw(context, context->resident_count);
+        for (uint64_t turn = 0; turn < context->resident_count; ++turn) {
+            struct tw_block* block = &context->resident[(first + turn) % context->resident_count];
+            if (!block->active) {
+                const uint64_t number = next_number(context);
+                if (number == NONE) continue;
+                start_block(context, block, number);
+            }
+            ++active;
             if (*context->stop) return TW_STOPPED;
-            const uint32_t status = run_block(context, context->chosen ? context->chosen[i] : i);
-            if (status != TW_EXITED) return status;
+            take_up(context, block);
+            const uint32_t status = run_block(context);
+            if (status == TW_EXITED)
+                block->active = 0;
+            else if (status != TW_YIELDED)
+                return status;
         }
+        if (!active) return TW_EXITED;
     }
 }
 
-// Takes blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
+static uint8_t* allocate(uint64_t bytes) {
+    void* memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!memory) abort();
+    return memory;
+}
+
+// Runs the launch. What the blocks were doing when it ended can be seen until tw_free.
 EXPORT uint32_t tw_run(struct tw_context* context) {
-    const uint32_t status = run_blocks(context);
-    tw_free_copies(context);
-    return status;
+    context->resident = (struct tw_block*)allocate(context->resident_count * sizeof *context->resident);
+    memset(context->resident, 0, context->resident_count * sizeof *context->resident);
+    for (uint64_t i = 0; i < context->resident_count; ++i) {
+        struct tw_block* block = &context->resident[i];
+        block->shared = allocate(context->shared_bytes);
+        block->warps = allocate(context->warp_bytes * context->warp_count);
+        block->local = allocate(context->local_bytes * TW_LANES * context->warp_count);
+    }
+    return run_blocks(context);
+}
+
+EXPORT void tw_free(struct tw_context* context) {
+    for (uint64_t i = 0; i < context->resident_count; ++i) {
+        struct tw_block* block = &context->resident[i];
+        tw_free_copies(context, block);
+        free(block->shared);
+        free(block->warps);
+        free(block->local);
+    }
+    free(context->resident);
 }
 
 // Sizes and entry points, for the Python side to check and to fill contexts with.
 EXPORT void tw_abi(uint64_t* sizes, void** functions) {
-    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),     sizeof(struct tw_range),
-                              sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts)};
-    void* const entries[] = {(void*)tw_access, (void*)tw_count, (void*)tw_resolve,     (void*)tw_next,
-                             (void*)tw_park,   (void*)tw_copy,  (void*)tw_copy_commit, (void*)tw_copy_wait};
+    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),      sizeof(struct tw_range),
+                              sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts), sizeof(struct tw_block)};
+    void* const entries[] = {(void*)tw_access, (void*)tw_count,   (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,
+                             (void*)tw_meet,   (void*)tw_collect, (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

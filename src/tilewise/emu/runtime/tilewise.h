@@ -4,17 +4,18 @@
 
 #include <stdint.h>
 
-enum { TW_LANES = 32, TW_ELEMENTS = 8 };
+enum { TW_LANES = 32, TW_ELEMENTS = 8, TW_BARRIERS = 16 };
 
 // How a compiled kernel comes back to the scheduler.
 enum tw_status {
     TW_EXITED = 1,       // no lane of the warp is left
-    TW_AT_BARRIER = 2,   // every lane that is left waits at warp->barrier
+    TW_AT_BARRIER = 2,   // every lane that is left waits at a barrier of the block
     TW_TO_FAST = 3,      // all lanes are together again at block warp->resume
     TW_TO_CAREFUL = 4,   // run block warp->resume lane by lane: a check failed, nothing of it has happened yet
     TW_DIVERGED = 5,     // lanes went different ways: pending blocks and masks say where
     TW_STOPPED = 6,      // somebody asked to stop
     TW_UNSUPPORTED = 7,  // an instruction without a form was reached: warp->wait_site is its number
+    TW_YIELDED = 8,      // lanes have gone round a loop that waits for others often enough: these come first now
 };
 
 enum tw_space { TW_GLOBAL = 0, TW_SHARED = 1 };
@@ -24,23 +25,51 @@ enum tw_fault_kind {
     TW_MISALIGNED = 1,
     TW_READ_ONLY = 2,
     TW_BARRIER_DIVERGENCE = 3,
-    TW_DEADLOCK = 4,
+    TW_DEADLOCK = 4,       // a warp waits at a barrier that cannot be complete any more
     TW_OUT_OF_SHARED = 5,  // the shared side of a copy
+    TW_WARP_MASK = 6,      // lanes that an instruction names do not come to it
+};
+
+// What tw_collect does, in the order of across.COLLECTIVES.
+enum tw_collective {
+    TW_MATCH_ANY,
+    TW_MATCH_ALL,
+    TW_ADD_U32,
+    TW_MIN_U32,
+    TW_MAX_U32,
+    TW_ADD_S32,
+    TW_MIN_S32,
+    TW_MAX_S32,
+    TW_AND_B32,
+    TW_OR_B32,
+    TW_XOR_B32,
+    TW_MIN_F32,  // eight of them: bit 2 max, bit 1 of absolute values, bit 0 a NaN stays
 };
 
 // One warp between two calls. Registers that live across basic blocks follow the masks; the compiled kernel alone knows where.
 struct tw_warp {
-    uint32_t resume;     // block to go on with, in execution order
-    uint32_t mask;       // lanes of the block that now runs lane by lane
-    uint32_t live;       // lanes that have not exited
-    uint32_t waiting;    // lanes that wait at the barrier
-    uint32_t barrier;    // its id
+    uint32_t resume;         // block to go on with, in execution order
+    uint32_t mask;           // lanes of the block that now runs lane by lane
+    uint32_t live;           // lanes that have not exited
+    uint32_t waiting;        // lanes that wait at a barrier of the block
+    uint32_t barrier;        // its number
+    uint32_t threads;        // how many it is for; 0: all of the block
+    uint32_t counted;        // all its lanes that are left wait there, and the barrier knows
+    uint32_t barrier_lanes;  // of the last barrier: lanes that came, and those of them with a true predicate
+    uint32_t barrier_ones;
     uint32_t status;     // enum tw_status of the last return; 0 before the first
     uint32_t careful;    // whether to go on lane by lane
     uint32_t insist;     // run the next block lane by lane though all lanes are together
-    uint32_t wait_site;  // the barrier instruction, numbered as sites are
-    uint32_t unused[7];
-    uint64_t words[];  // blocks of pending lanes [words], of waiting lanes [words], then the masks of both (uint32_t [blocks] each)
+    uint32_t wait_site;  // the instruction that it waits or stopped at, numbered as sites are
+    uint32_t patience;   // rounds of waiting loops that are left before others come first
+    uint32_t met_live;   // `live` when lanes that wait for others of the warp were last looked at
+    uint32_t force;      // those go on without the others
+    uint32_t yielded;    // lanes of it have let others go first since the last barrier
+    uint32_t unused[15];
+    uint32_t lane_resume[TW_LANES];  // where each waiting lane goes on
+    uint32_t arrived[TW_BARRIERS];   // lanes that have come to each barrier, as long as not all have
+    uint64_t words[];  // a bit a block: lanes are pending there, wait there for others of the warp, let others go first there ([words]
+                       // each); then each block's lanes (uint32_t)
 };
 
 // A buffer of the launch: virtual addresses low..high (high exclusive) stand at address + delta in this process.
@@ -55,6 +84,8 @@ struct tw_range {
 
 struct tw_site {
     uint32_t space, is_store, element_bytes, elements;
+    uint32_t aligned;  // a barrier that all lanes of a warp must come to together
+    uint32_t unused;
 };
 
 struct tw_site_counts {
@@ -67,24 +98,45 @@ struct tw_fault {
     uint32_t block[3];
     uint32_t mask;
     uint64_t address, count;
+    uint32_t arrived, expected;  // deadlock at a barrier: warps that came, and that must come
+};
+
+// A barrier of a block.
+struct tw_barrier {
+    uint32_t warps;        // that have come
+    uint32_t threads;      // how many it is for; 0: all of the block
+    uint32_t lanes, ones;  // bar.red: lanes that have come, those of them with a true predicate
+};
+
+// A block that is on its way, with its memory.
+struct tw_block {
+    uint64_t number;
+    uint32_t active, live_warps;
+    uint8_t *shared, *warps, *local;
+    struct tw_copies* copies;  // one a warp, made when the first copy is asked for
+    struct tw_barrier barriers[TW_BARRIERS];
 };
 
 struct tw_context;
 typedef uint32_t tw_kernel(struct tw_context*, struct tw_warp*);
 
-// One host thread's view of a launch. Compiled kernels read the fields down to warp_index.
+// One host thread's view of a launch. Compiled kernels read the fields down to warp_index. What belongs to the block and the warp that
+// now run is set when they are taken up.
 struct tw_context {
     const uint8_t* params;
     uint8_t* shared;
+    uint8_t* local;          // of this warp: 32 lanes side by side for each word of four bytes
     uint64_t* block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
     struct tw_range* ranges;
     uint64_t* histograms;
-    const volatile int32_t* stop;
+    volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
-    void *access, *count, *resolve, *next, *park, *copy_copy, *copy_commit, *copy_wait;
-    uint64_t shared_bytes;
+    void *access, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
+    uint64_t shared_bytes, local_bytes, dynamic_shared_bytes;
+    uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
-    uint32_t warp_index, unused;
+    uint32_t warp_index, sm, sms;
+    uint32_t entry;  // the block that a kernel starts at
 
     struct tw_site_counts* site_counts;
     const struct tw_site* sites;
@@ -96,12 +148,15 @@ struct tw_context {
 
     tw_kernel *fast, *careful;
     tw_kernel* (*compile_careful)(void);
-    uint8_t* warps;
+    const uint64_t* heads;  // a bit for each block that the fast function can start at
     uint64_t warp_bytes, warp_count, threads, words, blocks;
-    uint64_t* next_block;      // shared by all host threads
-    struct tw_copies* copies;  // one a warp, made when the first copy is asked for
+    struct tw_block *resident, *block;  // the blocks on their way, and the one that now runs
+    uint64_t resident_count;
+    uint64_t* next_block;  // shared by all host threads
     uint64_t last_block, chunk;
-    const uint64_t* chosen;  // numbers of the last_block blocks to run, counted along x, then y, then z; null: all of the grid
+    uint64_t first_taken, end_taken;  // blocks that this host thread has taken and not started
+    const uint64_t* chosen;           // numbers of the last_block blocks to run, counted along x, then y, then z; null: all of the grid
+    uint64_t seed;                    // of the order in which warps and blocks take turns; 0: as they are numbered
 
     _Alignas(64) uint64_t addresses[TW_LANES];
     _Alignas(64) uint8_t values[TW_ELEMENTS * TW_LANES * 8];  // element by element, 32 lanes each
@@ -112,14 +167,22 @@ void tw_access(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask
 void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
 uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
 int32_t tw_next(struct tw_context*, struct tw_warp*);
-void tw_park(struct tw_context*, struct tw_warp*, uint32_t resume, uint32_t barrier, uint32_t site);
+uint32_t tw_meet(struct tw_context*, struct tw_warp*, uint32_t block, uint32_t site);
+void tw_collect(struct tw_context*, uint32_t operation, uint32_t mask);
+void tw_come(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t holds, uint32_t waits, uint32_t resume);
 void tw_copy(struct tw_context*, uint32_t site, uint32_t mask);
 void tw_copy_commit(struct tw_context*, uint32_t mask);
 void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
 
 // Inside the runtime.
+struct tw_warp* tw_warp_at(const struct tw_context*, uint64_t index);
+void tw_make_pending(struct tw_context*, struct tw_warp*, uint32_t block, uint32_t mask);
+uint32_t tw_run_warp(struct tw_context*, struct tw_warp*);
+void tw_wait(struct tw_context*, struct tw_warp*);
+void tw_leave(struct tw_context*, struct tw_warp*);
+void tw_report_deadlock(struct tw_context*);
 const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
 void tw_forget_copies(struct tw_context*);
-void tw_free_copies(struct tw_context*);
-void tw_report(struct tw_context*, const struct tw_warp*, enum tw_fault_kind, uint32_t site, uint32_t lane, uint64_t address);
+void tw_free_copies(const struct tw_context*, struct tw_block*);
+struct tw_fault* tw_report(struct tw_context*, const struct tw_warp*, enum tw_fault_kind, uint32_t site, uint32_t lane, uint64_t address);

@@ -1,0 +1,102 @@
+// The barriers of a block. A warp has come to one when all its lanes that are left have.
+#include "tilewise.h"
+
+// Warps that have to come: as many as the instruction says, else all that are left.
+static uint32_t expected_warps(const struct tw_context* context, const struct tw_barrier* barrier) {
+    return barrier->threads ? (barrier->threads + TW_LANES - 1) / TW_LANES : context->block->live_warps;
+}
+
+static void release(struct tw_context* context, struct tw_warp* warp, const struct tw_barrier* barrier) {
+    warp->barrier_lanes = barrier->lanes;
+    warp->barrier_ones = barrier->ones;
+    warp->status = warp->counted = warp->yielded = 0;
+    for (uint32_t rest = warp->careful ? warp->waiting : 0; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        tw_make_pending(context, warp, warp->lane_resume[lane], 1u << lane);
+    }
+    warp->waiting = 0;
+}
+
+static void complete_if_all_came(struct tw_context* context, uint32_t number) {
+    struct tw_barrier* barrier = &context->block->barriers[number];
+    if (!barrier->warps || barrier->warps < expected_warps(context, barrier)) return;
+    for (uint64_t i = 0; i < context->warp_count; ++i) {
+        struct tw_warp* warp = tw_warp_at(context, i);
+        if (warp->counted && warp->barrier == number) release(context, warp, barrier);
+    }
+    *barrier = (struct tw_barrier){0};
+    context->barriers += 1;
+}
+
+// Counts a warp at each barrier that all its lanes have come to by now.
+static void count_arrivals(struct tw_context* context, struct tw_warp* warp) {
+    for (uint32_t number = 0; number < TW_BARRIERS; ++number) {
+        if (!warp->arrived[number] || warp->live & ~warp->arrived[number]) continue;
+        warp->counted = warp->live && !(warp->live & ~warp->waiting);
+        warp->arrived[number] = 0;
+        context->block->barriers[number].warps += 1;
+        complete_if_all_came(context, number);
+    }
+}
+
+// Lanes of `mask` come to barriers, of `holds` with a true predicate: context->values holds 32 numbers, then 32 counts of threads. If they
+// wait, they go on at block `resume`.
+void tw_come(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask, uint32_t holds, uint32_t waits,
+             uint32_t resume) {
+    const uint32_t* values = (const uint32_t*)(const void*)context->values;
+    const uint32_t is_same = warp->wait_site == site && warp->yielded;
+    if (warp->waiting && waits && context->sites[site].aligned && !is_same)
+        tw_report(context, warp, TW_BARRIER_DIVERGENCE, warp->wait_site, (uint32_t)__builtin_ctz(warp->waiting), warp->barrier);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest), number = values[lane] % TW_BARRIERS;
+        struct tw_barrier* barrier = &context->block->barriers[number];
+        barrier->threads = values[TW_LANES + lane];
+        barrier->lanes += 1;
+        barrier->ones += holds >> lane & 1;
+        warp->arrived[number] |= 1u << lane;
+        if (!waits) continue;
+        warp->lane_resume[lane] = resume;
+        warp->barrier = number;
+    }
+    if (!waits) {
+        count_arrivals(context, warp);
+        return;
+    }
+    warp->waiting |= mask;
+    warp->wait_site = site;
+}
+
+// All lanes of the warp that are left wait. With all lanes together they have only said where (warp->barrier, ->threads).
+void tw_wait(struct tw_context* context, struct tw_warp* warp) {
+    if (!warp->waiting) {
+        struct tw_barrier* barrier = &context->block->barriers[warp->barrier %= TW_BARRIERS];
+        barrier->threads = warp->threads;
+        barrier->lanes += TW_LANES;
+        warp->arrived[warp->barrier] |= warp->live;
+        warp->waiting = warp->live;
+    }
+    count_arrivals(context, warp);
+}
+
+// A warp has left the kernel: nobody waits for it any more.
+void tw_leave(struct tw_context* context, struct tw_warp* warp) {
+    context->block->live_warps -= 1;
+    count_arrivals(context, warp);
+    for (uint32_t number = 0; number < TW_BARRIERS; ++number)
+        if (!context->block->barriers[number].threads) complete_if_all_came(context, number);
+}
+
+// Nobody in the block can go on: says of each warp where it waits.
+void tw_report_deadlock(struct tw_context* context) {
+    for (uint64_t i = 0; i < context->warp_count; ++i) {
+        const struct tw_warp* warp = tw_warp_at(context, i);
+        if (warp->status != TW_AT_BARRIER) continue;
+        const struct tw_barrier* barrier = &context->block->barriers[warp->barrier];
+        context->warp_index = (uint32_t)i;
+        struct tw_fault* fault =
+            tw_report(context, warp, TW_DEADLOCK, warp->wait_site, (uint32_t)__builtin_ctz(warp->waiting), warp->barrier);
+        if (!fault || fault->count > 1) continue;
+        fault->arrived = barrier->warps;
+        fault->expected = expected_warps(context, barrier);
+    }
+}
