@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import tilewise
-from tilewise.cli import devices, ladder
+from tilewise.cli import cache, devices, explain, ladder
 from tilewise.core.errors import TilewiseError
 
 COULD_NOT_RUN = 2
@@ -29,7 +29,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
+app.command()(explain.explain)
 app.command()(devices.devices)
+app.command()(cache.cache)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
