@@ -29,6 +29,10 @@ class UnsupportedInstruction(TilewiseError):
     """The emulator has no form for an instruction that a thread reached."""
 
 
+class InstructionLimitReached(TilewiseError):
+    """A run took more instructions than it was allowed to; perhaps it never ends."""
+
+
 class KernelFault(TilewiseError):
     """A launch did something no kernel may do (out of bounds, misaligned, a barrier that cannot complete)."""
 

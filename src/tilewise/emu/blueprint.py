@@ -74,6 +74,10 @@ class Blueprint:
     tally: Tally
     fma: tuple[int, ...]
     """Unguarded FMA instructions of each basic block."""
+    instructions: tuple[int, ...]
+    """Instructions of each basic block."""
+    places: tuple[str, ...]
+    """Where each basic block begins, for a message."""
     chains: tuple[tuple[int, ...], ...]
     """Basic blocks that the fast function runs as one."""
 
@@ -107,6 +111,8 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         sites=tuple(_site_facts(step) for step in program.sites),
         tally=fast.tally,
         fma=tuple(sum(step.counts_fma and step.instruction.guard is None for step in steps) for steps in program.steps),
+        instructions=tuple(len(steps) for steps in program.steps),
+        places=tuple(_site_facts(steps[0]).place if steps else "" for steps in program.steps),
         chains=program.chains,
     )
 
@@ -127,6 +133,8 @@ def from_json(text: bytes) -> Blueprint:
                 histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
             ),
             "fma": tuple(fields["fma"]),
+            "instructions": tuple(fields["instructions"]),
+            "places": tuple(fields["places"]),
             "chains": tuple(tuple(chain) for chain in fields["chains"]),
         }
     )

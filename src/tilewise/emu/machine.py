@@ -17,6 +17,7 @@ from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, bind, buffer_table
 from tilewise.emu.blueprint import SiteFacts
+from tilewise.emu.budget import Budget
 from tilewise.emu.compiled import CompiledKernel, compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
@@ -39,14 +40,20 @@ class Emulation:
 
 
 def emulate(
-    launch: Launch, *, threads: int | None = None, blocks: Sequence[int] | None = None, target: Target | None = None
+    launch: Launch,
+    *,
+    threads: int | None = None,
+    blocks: Sequence[int] | None = None,
+    max_instructions: int | None = None,
+    target: Target | None = None,
 ) -> Emulation:
     """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
 
     `threads` host threads share the blocks (default: all processors this process may use); results and counts are the
     same for any number. `blocks` names the only blocks to run, by their number along x, then y, then z: the counts are theirs.
-    Raises KernelFault if the kernel accessed what it may not or cannot go on, UnsupportedInstruction if a thread reached an
-    instruction that the emulator does not have, TilewiseError for arguments that do not fit the kernel.
+    Raises KernelFault if the kernel accessed what it may not or cannot go on, InstructionLimitReached if it takes more than
+    `max_instructions` warp instructions of PTX, UnsupportedInstruction if a thread reached an instruction that the emulator does
+    not have, TilewiseError for arguments that do not fit the kernel.
     """
     started = time.perf_counter()
     if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
@@ -57,7 +64,7 @@ def emulate(
     arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
     chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
-    run = _Run(launch, kernel, arguments, threads, chosen)
+    run = _Run(launch, kernel, arguments, threads, chosen, Budget(kernel.blueprint, max_instructions))
     compiled = time.perf_counter()
     run.go()
     careful = kernel.careful_seconds - careful_before
@@ -95,8 +102,10 @@ class _Run:
         arguments: Arguments,
         threads: int | None,
         chosen: ctypes.Array[ctypes.c_uint64] | None,
+        budget: Budget,
     ) -> None:
         self.launch = launch
+        self.budget = budget
         self.chosen = chosen
         self.blocks = launch.blocks if chosen is None else len(chosen)
         self.kernel = kernel
@@ -123,6 +132,8 @@ class _Run:
         for thread in threads:
             while thread.is_alive():
                 thread.join(POLL_SECONDS)
+                if self.budget.is_spent(worker.block_counts for worker in self.workers):
+                    self.stop.value = 1
 
     def _compile_careful(self) -> int:
         """Called from a host thread; an exception here must not cross C, so it is kept for the main thread."""
@@ -137,6 +148,7 @@ class _Run:
         """Raise what went wrong while running, if anything."""
         if self.failure is not None:
             raise self.failure
+        self.budget.check(worker.block_counts for worker in self.workers)
         for worker in self.workers:
             if worker.status == abi.UNSUPPORTED:
                 site = self.kernel.blueprint.sites[worker.stop_site]
