@@ -38,7 +38,7 @@ check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an 
 bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 	$(BIN)/python benchmarks/bench_emulator.py
 
-picture: $(STAMP) ## draw the README's picture of the ladder anew
+picture: $(STAMP) ## draw the README's pictures of the ladder anew
 	@$(BIN)/python tools/draw_readme_picture.py
 
 lock: ## renew constraints.txt from pyproject.toml (needs uv)

@@ -14,7 +14,7 @@ from tilewise.core.problem import as_size
 from tilewise.hw.device import Device
 
 Figure = int | float
-Choice = Literal["sizes", "tile", "thread_tile"]
+Option = Literal["sizes", "tile", "thread_tile"]
 """What a topic lets the user choose beside the device: M, N and K; the side S of a square tile; TM x TN."""
 
 
@@ -137,9 +137,9 @@ class Question:
         return M, self.N or M, self.K or M
 
     @property
-    def chosen(self) -> set[Choice]:
+    def chosen(self) -> set[Option]:
         """What the user chose."""
-        found: set[Choice] = set()
+        found: set[Option] = set()
         if self.M or self.N or self.K:
             found.add("sizes")
         if self.tile is not None:
@@ -158,7 +158,7 @@ class Topic:
     """A line for the list of topics."""
     group: str
     """Topics of one group stand together in the list."""
-    takes: frozenset[Choice]
+    takes: frozenset[Option]
     explain: Callable[[Question], Lesson]
 
 
@@ -184,9 +184,9 @@ def explain(name: str, question: Question) -> Lesson:
     topic = TOPICS[name]
     unused = sorted(question.chosen - topic.takes)
     if unused:
-        taken = " and ".join(_OPTIONS[choice] for choice in sorted(topic.takes)) or "only --device"
-        raise TilewiseError(f"{name} does not take {' and '.join(_OPTIONS[choice] for choice in unused)}: it takes {taken}.")
+        taken = " and ".join(_OPTIONS[option] for option in sorted(topic.takes)) or "only --device"
+        raise TilewiseError(f"{name} does not take {' and '.join(_OPTIONS[option] for option in unused)}: it takes {taken}.")
     return topic.explain(question)
 
 
-_OPTIONS: dict[Choice, str] = {"sizes": "--m, --n, --k", "tile": "--tile", "thread_tile": "--thread-tile"}
+_OPTIONS: dict[Option, str] = {"sizes": "--m, --n, --k", "tile": "--tile", "thread_tile": "--thread-tile"}

@@ -93,6 +93,7 @@ def _save(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
 
 def _draw(figure: Figure, rows: Sequence[LadderRow], device: Device) -> None:
     head, found = rows[0], marks(rows)
+    sampled = " on sampled blocks" if any(row.sampled_blocks for row in rows) else ""
     axes = figure.add_axes((0.085, 0.2, 0.885, 0.66))
     _draw_axes(axes, found, device)
     taken = [*_draw_roofs(axes, device), *_draw_marks(axes, found), *_draw_legend(axes)]
@@ -105,7 +106,7 @@ def _draw(figure: Figure, rows: Sequence[LadderRow], device: Device) -> None:
             10.5,
             ROOF,
             "normal",
-            f"C = A B, float32, M x N x K = {head.m:,} x {head.n:,} x {head.k:,}, layout {head.layout}, counted on the emulator",
+            f"C = A B, float32, M x N x K = {head.m:,} x {head.n:,} x {head.k:,}, layout {head.layout}, counted on the emulator{sampled}",
         ),
         (0.025, 9, ROOF, "normal", CAPTION),
     ):
