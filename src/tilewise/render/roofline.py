@@ -29,6 +29,8 @@ INCHES, DOTS_PER_INCH = (9.0, 6.0), 150
 MARK_PIXELS = 9.0
 """Half of what a mark takes of the picture."""
 LABEL_GAP = 17.0
+LEFT = 0.085
+"""Where axes and words begin, as a part of the picture's width."""
 QUIET: dict[str, Any] = {"fontsize": 9.5, "color": ROOF}
 CAPTION = (
     "Height is a bound, not a measurement: the product's FLOPs over the largest floor (HBM, L1 sectors, shared-memory\n"
@@ -92,25 +94,23 @@ def _save(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
 
 
 def _draw(figure: Figure, rows: Sequence[LadderRow], device: Device) -> None:
-    head, found = rows[0], marks(rows)
-    sampled = " on sampled blocks" if any(row.sampled_blocks for row in rows) else ""
-    axes = figure.add_axes((0.085, 0.2, 0.885, 0.66))
+    found = marks(rows)
+    axes = figure.add_axes((LEFT, 0.2, 0.97 - LEFT, 0.66))
     _draw_axes(axes, found, device)
     taken = [*_draw_roofs(axes, device), *_draw_marks(axes, found), *_draw_legend(axes)]
     taken += _name_roofs(axes, device, taken)
     _name_marks(axes, found, taken)
-    for height, size, color, weight, words in (
-        (0.94, 15, INK, "bold", f"Climbing to the ridge of the {strip_controls(device.name)}"),
-        (
-            0.895,
-            10.5,
-            ROOF,
-            "normal",
-            f"C = A B, float32, M x N x K = {head.m:,} x {head.n:,} x {head.k:,}, layout {head.layout}, counted on the emulator{sampled}",
-        ),
-        (0.025, 9, ROOF, "normal", CAPTION),
-    ):
-        figure.text(0.085, height, words, fontsize=size, color=color, weight=weight, linespacing=1.4)
+    title = f"Climbing to the ridge of the {strip_controls(device.name)}"
+    figure.text(LEFT, 0.94, title, fontsize=15, color=INK, weight="bold")
+    figure.text(LEFT, 0.895, _describe_run(rows), fontsize=10.5, color=ROOF)
+    figure.text(LEFT, 0.025, CAPTION, fontsize=9, color=ROOF, linespacing=1.4)
+
+
+def _describe_run(rows: Sequence[LadderRow]) -> str:
+    head = rows[0]
+    sizes = f"M x N x K = {head.m:,} x {head.n:,} x {head.k:,}"
+    sampled = " on sampled blocks" if any(row.sampled_blocks for row in rows) else ""
+    return f"C = A B, float32, {sizes}, layout {head.layout}, counted on the emulator{sampled}"
 
 
 def _draw_axes(axes: Axes, found: Sequence[Mark], device: Device) -> None:
