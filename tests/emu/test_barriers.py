@@ -196,3 +196,21 @@ def test_a_kernel_may_end_in_a_barrier() -> None:
     out, emulation = run("st.global.u32 [%rd1], %r1;\nbar.sync 0;", 0)
     assert emulation.counters.barriers == 1
     np.testing.assert_array_equal(out, np.arange(64))
+
+
+def test_a_guarded_barrier_is_one_for_the_lanes_whose_guard_holds() -> None:
+    """Warp 1 comes with all its lanes, warp 0 with 16; the others of warp 0 go on and leave."""
+    body = f"""
+    st.shared.u32 [%r2], %r1;
+    ld.param.u32 %r5, [a1];
+    setp.lt.u32 %p1, %r1, %r5;
+    setp.ge.u32 %p2, %r1, 32;
+    or.pred %p1, %p1, %p2;
+    @%p1 bar.sync 0;
+    @!%p1 ret;
+    {EXCHANGE}
+    ret;"""
+    out, emulation = run(body, 16)
+    assert emulation.counters.barriers == 1
+    np.testing.assert_array_equal(out[:16], np.arange(32, 48))
+    np.testing.assert_array_equal(out[32:], np.arange(32))

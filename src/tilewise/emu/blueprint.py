@@ -39,6 +39,8 @@ class SiteFacts:
     """Empty where no memory is accessed."""
     element_bytes: int = 0
     count: int = 0
+    missing: str = ""
+    """What the emulator lacks of an instruction without a form, if not all of it."""
     aligned: bool = False
     """A barrier to which all lanes of a warp come together."""
 
@@ -150,5 +152,5 @@ def _site_facts(step: Step) -> SiteFacts:
     where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
     if access is None:
         is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
-        return SiteFacts(*where, kind="fma" if step.counts_fma else "", aligned=is_aligned)
+        return SiteFacts(*where, kind="fma" if step.counts_fma else "", missing=step.missing, aligned=is_aligned)
     return SiteFacts(*where, access.kind, access.space, access.element_bytes, access.count)

@@ -149,10 +149,11 @@ class _Run:
         if self.failure is not None:
             raise self.failure
         self.budget.check(worker.block_counts for worker in self.workers)
-        for worker in self.workers:
-            if worker.status == abi.UNSUPPORTED:
-                site = self.kernel.blueprint.sites[worker.stop_site]
-                raise UnsupportedInstruction(f"the emulator does not have {site.opcode} yet.", where=site.place)
+        unsupported = [worker.stop_site for worker in self.workers if worker.status == abi.UNSUPPORTED]
+        if unsupported:
+            site = self.kernel.blueprint.sites[min(unsupported)]
+            part = f" with {site.missing}" if site.missing else ""
+            raise UnsupportedInstruction(f"the emulator does not have {site.opcode}{part} yet.", where=site.place)
         faults = self._faults()
         if faults:
             lost = sum(int(worker.context.faults_lost) for worker in self.workers)

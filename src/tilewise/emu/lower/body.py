@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from tilewise.core.errors import TilewiseError
 from tilewise.emu import abi
 from tilewise.emu.across import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
@@ -97,10 +96,7 @@ class Body:
     # -- operands
 
     def value(self, operand: Operand, type_: str) -> Value | None:
-        """An operand as a value of PTX type `type_`; None while the analysis knows nothing of it yet.
-
-        Raises TilewiseError for operands that the emulator does not take.
-        """
+        """An operand as a value of PTX type `type_`; None while the analysis knows nothing of it yet."""
         lanes, llvm = self.lanes, LLVM_TYPES[type_]
         match operand:
             case Register(name, True):
@@ -121,7 +117,7 @@ class Body:
                 return self._pack(elements, llvm)
             case Symbol(name, offset) if name in self.program.shared:
                 return lanes.constant(llvm, self.program.shared[name] + offset)
-        raise TilewiseError(f"the emulator takes no operand such as {operand}")
+        raise AssertionError(f"{operand} is no operand that find_missing lets pass")
 
     def _view(self, value: Value, llvm: str) -> Value:
         """The low bits of a register as `llvm`."""
@@ -191,7 +187,7 @@ class Body:
             case Sink():
                 pass
             case _:
-                raise TilewiseError(f"the emulator takes no destination such as {operand}")
+                raise AssertionError(f"{operand} is no destination that find_missing lets pass")
 
     def _unpack(self, elements: tuple[Operand, ...], value: Value | None) -> None:
         lanes = self.lanes

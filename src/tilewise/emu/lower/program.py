@@ -12,6 +12,7 @@ from tilewise.emu.isa import Form, find_form
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import BYTES
 from tilewise.emu.lower.rewriting import rewrite
+from tilewise.emu.lower.support import find_missing
 from tilewise.ptx.ast import Address, Function, Instruction, Negated, Operand, Pair, PtxModule, Register, Variable, Vector
 from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.liveness import live_in
@@ -34,6 +35,8 @@ class Step:
     access: Access | None = None
     control: str | None = None
     """branch, exit, barrier or arrival."""
+    missing: str = ""
+    """What the emulator lacks of an instruction whose opcode it has, for a message; the step has no form then."""
     site: int | None = None
     """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
 
@@ -97,19 +100,26 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
 
     Raises TilewiseError if the module has no such kernel.
     """
-    function = rewrite(find_kernel(module, kernel))
+    function = find_kernel(module, kernel)
+    parameters, parameter_bytes = layout(function.parameters)
+    shared, shared_bytes = _shared_layout(module, function)
+
+    def match(instruction: Instruction) -> Step:
+        step = _match(instruction)
+        missing = find_missing(step, shared, parameters) if step.form is not None else ""
+        return Step(instruction, None, missing=missing) if missing else step
+
+    function = rewrite(function, lambda instruction: match(instruction).form is None)
     cfg = build_cfg(function, _ends_block, _starts_block)
     number = {block: position for position, block in enumerate(cfg.order)}
     sites: list[Step] = []
-    steps = tuple(_decode_block(cfg.blocks[block].instructions, sites) for block in cfg.order)
+    steps = tuple(_number_sites([match(item) for item in cfg.blocks[block].instructions], sites) for block in cfg.order)
     successors = tuple(
         () if _is_cut(block_steps) else tuple(number[after] for after in cfg.successors[block])
         for block, block_steps in zip(cfg.order, steps, strict=True)
     )
     live = _live_in(cfg, {block: steps[position] for block, position in number.items()})
     ordered = tuple(live[block] for block in cfg.order)
-    parameters, parameter_bytes = layout(function.parameters)
-    shared, shared_bytes = _shared_layout(module, function)
     return Program(
         function=function,
         block_shape=block_shape,
@@ -196,26 +206,18 @@ def _runs_on(steps: tuple[Step, ...]) -> bool:
     return last is None or last.control is None or (last.control == "branch" and last.instruction.guard is None)
 
 
-def _decode_block(instructions: tuple[Instruction, ...], sites: list[Step]) -> tuple[Step, ...]:
+def _number_sites(steps: list[Step], sites: list[Step]) -> tuple[Step, ...]:
     """The steps of a block, up to the first that has no form: nothing past it is ever reached."""
-    steps: list[Step] = []
-    for instruction in instructions:
-        steps.append(_decode(instruction, sites))
-        if steps[-1].form is None:
-            break
-    return tuple(steps)
+    end = next((place for place, step in enumerate(steps) if step.form is None), len(steps)) + 1
+    for step in steps[:end]:
+        if _is_site(step):
+            step.site = len(sites)
+            sites.append(step)
+    return tuple(steps[:end])
 
 
 def _is_cut(steps: tuple[Step, ...]) -> bool:
     return bool(steps) and steps[-1].form is None
-
-
-def _decode(instruction: Instruction, sites: list[Step]) -> Step:
-    step = _match(instruction)
-    if _is_site(step):
-        step.site = len(sites)
-        sites.append(step)
-    return step
 
 
 def _is_site(step: Step) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tilewise.emu.isa import find_form
@@ -13,15 +13,15 @@ TAKES_GUARD = ("branch", "exit")
 """Controls that are conditional themselves."""
 
 
-def rewrite(function: Function) -> Function:
-    """Return the function in instructions that have a form each; those that the table lacks stay as they are."""
+def rewrite(function: Function, is_missing: Callable[[Instruction], bool]) -> Function:
+    """Return the function in instructions that have a form each; those that are missing stay as they are."""
     body: list[Instruction | Label] = []
     for item in function.body:
         if not isinstance(item, Instruction):
             body.append(item)
             continue
         steps = list(_read_behind_barrier(item))
-        if item.guard is not None and _needs_branch(item):
+        if item.guard is not None and (is_missing(item) or _needs_branch(item)):
             body += _branch_round(item.guard, steps, f"past {len(body)}")  # no label of the text has a blank in it
         else:
             body += steps
@@ -32,8 +32,7 @@ def rewrite(function: Function) -> Function:
 def _needs_branch(instruction: Instruction) -> bool:
     """Whether only lanes for which the guard holds may come to the instruction: because they wait there, or because they stop."""
     found = find_form(instruction.opcode, len(instruction.operands))
-    if found is None:
-        return True
+    assert found is not None
     form, modifiers = found
     return form.kind == "warp_op" or (form.kind == "control" and form.emit(**modifiers) not in TAKES_GUARD)
 
