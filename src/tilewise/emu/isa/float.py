@@ -90,7 +90,7 @@ def mul_f64(lanes: Lanes, a: Value, b: Value, *, rnd: str) -> Value:
 def fma_f32(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str, ftz: str, sat: str) -> Value:
     a, b, c = (flush_if(lanes, ftz, value) for value in (a, b, c))
     if rnd in NEAREST:
-        return finish(lanes, lanes.intrinsic("llvm.fma", a, b, c), ftz, sat)
+        return finish(lanes, lanes.fma(a, b, c), ftz, sat)
     a, b, c = (double(lanes, value) for value in (a, b, c))
     return finish(lanes, narrow(lanes, sum_to_odd(lanes, lanes.operation("fmul", a, b), c, rnd), rnd), ftz, sat)
 

@@ -217,6 +217,8 @@ class Body:
         """A value as its register's type: what is known of an integer is not true of a float with its bits."""
         if bits_of(value.type) < bits_of(type_) and not is_float(value.type):
             value = self.lanes.extend("sext" if signed else "zext", f"i{bits_of(type_)}", value)
+        if value.is_full and bits_of(value.type) == bits_of(type_):
+            return value  # nothing is known of it, and it may still be to be made
         return self._view(value, type_)
 
     def _keep_inactive(self, name: str, value: Value) -> Value:
