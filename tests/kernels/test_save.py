@@ -28,7 +28,9 @@ def test_save_writes_figures_and_pictures(tmp_path: Path, capsys: pytest.Capture
     folder = tmp_path / "new" / "folder"
     assert run(["ladder", "64", "--rungs", "r01,r03", "--json", "--save", str(folder)]) == 0
     assert {path.name for path in folder.iterdir()} == {"ladder.json", "roofline.svg", "roofline.png"}
-    assert json.loads((folder / "ladder.json").read_text()) == json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    assert json.loads((folder / "ladder.json").read_text()) == json.loads(shown.out)
+    assert shown.err == f"tilewise: {folder} has ladder.json, roofline.svg, roofline.png.\n"
     assert ElementTree.parse(folder / "roofline.svg").getroot().tag.endswith("svg")
     assert (folder / "roofline.png").read_bytes().startswith(b"\x89PNG")
 

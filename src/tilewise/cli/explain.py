@@ -25,15 +25,14 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Derive an idea with your numbers, and count it on the spot."""
-    from tilewise.core.lesson import TOPICS, Question
+    from tilewise.core.lesson import Question
     from tilewise.core.lesson import explain as explain_topic
-    from tilewise.engine import topics as register_topics
+    from tilewise.engine.topics import TOPICS
     from tilewise.hw.device_file import find_device
     from tilewise.render.json import as_json as to_json
     from tilewise.render.lesson import render_lesson, render_topics
     from tilewise.render.terminal import open_console
 
-    assert register_topics.__all__
     if topic is None:
         listed = list(TOPICS.values())
         if as_json:

@@ -94,8 +94,10 @@ def _save(rows: Sequence[LadderRow], device: Device, folder: Path) -> None:
         message = f"{folder} has ladder.json and no pictures: they need matplotlib (pip install 'tilewise[plot]')."
         print(f"tilewise: {message}", file=sys.stderr)
         return
-    for name, data in draw_roofline(rows, device).items():
+    pictures = draw_roofline(rows, device)
+    for name, data in pictures.items():
         write_whole(folder / name, data)
+    print(f"tilewise: {folder} has {', '.join(['ladder.json', *pictures])}.", file=sys.stderr)
 
 
 def parse_sizes(words: list[str]) -> tuple[int, int, int]:
