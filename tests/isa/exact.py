@@ -166,3 +166,8 @@ Operation = Callable[..., float]
 def flushing(operation: Operation, *operands: float, format_: Format, mode: str) -> float:
     """An operation with subnormal operands and results flushed."""
     return flush(operation(*(flush(operand, format_) for operand in operands), format_, mode), format_)
+
+
+def is_negative(value: float) -> bool:
+    """By the sign, of a 0 and a NaN too."""
+    return _sign(value) < 0

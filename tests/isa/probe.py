@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from row import Row
 from typed import Bits, decode, describe, edges, encode, is_float, is_nan, random_bits, width
 
-BLOCKS = 16
+BLOCKS = 8
 LANES = 32
 CASES = BLOCKS * LANES
 PROBES_A_KERNEL = 100
@@ -92,7 +93,7 @@ PATTERNS = {
 }
 
 
-def probes_of(row: Row, *, quick: bool) -> Iterator[Probe]:
+def probes_of(row: Row, *, quick: bool, legal_only: bool = False) -> Iterator[Probe]:
     """A row's probes.
 
     `quick` leaves out what only the lane analysis tells apart and most spellings of rows that have many; else those try each
@@ -102,7 +103,7 @@ def probes_of(row: Row, *, quick: bool) -> Iterator[Probe]:
     carried = ["pred"] if "in" in row.form.carry else []
     names = [operand.name for operand in row.sources] + ["carry"] * len(carried)
     few, more = _shapes(len(names))
-    spellings = list(row.form.spellings())
+    spellings = [opcode for opcode in row.form.spellings() if not legal_only or row.legal(**(row.form.match(opcode) or {}))]
     share = -(-len(spellings) * len(more) // PROBES_A_ROW)
     many = len(spellings) > MANY_SPELLINGS
     for number, opcode in enumerate(spellings):
@@ -196,35 +197,42 @@ def _source(shape: str, type_: str, column: Bits) -> Source:
 def complaint(probe: Probe, type_: str, got: Bits, wanted: Bits) -> str:
     """What is wrong with a result, "" for nothing."""
     wrong = got != wanted
-    if is_float(type_):
-        both = is_nan(type_, got) & is_nan(type_, wanted)
-        wrong &= ~both
-        if probe.row.within is not None:
-            either = is_nan(type_, got) | is_nan(type_, wanted)
-            pairs = zip(decode(type_, got), decode(type_, wanted), strict=True)
-            close = np.array([bool(nan) is False and probe.row.within(*pair) for nan, pair in zip(either, pairs, strict=True)])
-            wrong &= ~close
-    elif type_.endswith("x2"):
-        wrong &= ~_same_parts(type_[:-2], got, wanted)
-    if not wrong.any():
-        return ""
+    packed = type_.endswith("x2")
+    part = type_[:-2] if packed else type_
+    if wrong.any() and is_float(part):
+        size = width(part)
+        mask = np.uint64((1 << size) - 1)
+        wrong = np.zeros(len(got), bool)
+        for place in range(1 + packed):
+            shift = np.uint64(place * size)
+            wrong |= _differs(probe, part, place if packed else None, (got >> shift) & mask, (wanted >> shift) & mask)
+    return _describe(probe, type_, got, wanted, wrong) if wrong.any() else ""
+
+
+def _differs(probe: Probe, type_: str, place: int | None, got: Bits, wanted: Bits) -> npt.NDArray[np.bool_]:
+    """Where floats differ by more than the row allows; any NaN is any other. `place` is which of a packed pair they are."""
+    nans, wanted_nans = is_nan(type_, got), is_nan(type_, wanted)
+    wrong = (got != wanted) & ~(nans & wanted_nans)
+    if probe.row.within is None or not wrong.any():
+        return wrong
+    operands = [decode(kind, source.bits) for kind, source in zip(probe.source_types, probe.sources, strict=True)]
+    values = zip(decode(type_, got), decode(type_, wanted), *operands, strict=True)
+    cases = enumerate(values)
+    for case, (value, meant, *arguments) in cases:
+        if wrong[case] and not nans[case] and not wanted_nans[case]:
+            at = [argument if place is None else argument[place] for argument in arguments]
+            wrong[case] = not probe.row.within(value, meant, *at)
+    return wrong
+
+
+def _describe(probe: Probe, type_: str, got: Bits, wanted: Bits, wrong: npt.NDArray[np.bool_]) -> str:
     worst = int(np.flatnonzero(wrong)[0])
     operands = ", ".join(
-        f"{describe(t, int(source.bits[worst]))} [{source.shape}]"
-        for t, source in zip(probe.source_types, probe.sources, strict=True)
+        f"{describe(kind, int(source.bits[worst]))} [{source.shape}]"
+        for kind, source in zip(probe.source_types, probe.sources, strict=True)
     )
     held = container(type_)
     return (
         f"{probe.opcode}: {int(wrong.sum())} of {CASES} wrong; of {operands} it makes {describe(held, int(got[worst]))}, "
         f"which should be {describe(held, int(wanted[worst]))}"
     )
-
-
-def _same_parts(part: str, got: Bits, wanted: Bits) -> npt.NDArray[np.bool_]:
-    """Where packed pairs agree, a NaN with any NaN."""
-    same = np.ones(len(got), bool)
-    size = width(part)
-    for shift in (np.uint64(0), np.uint64(size)):
-        a, b = ((bits >> shift) & np.uint64((1 << size) - 1) for bits in (got, wanted))
-        same &= (a == b) | ((is_nan(part, a) & is_nan(part, b)) if is_float(part) else False)
-    return same

@@ -10,8 +10,8 @@ from tilewise.emu.isa.spec import Form, OperandSpec, parse_form
 
 Meaning = Callable[..., Any]
 AnyMeaning = TypeVar("AnyMeaning", bound=Meaning)
-Within = Callable[[float, float], bool]
-"""Whether a result (first) is close enough to what the meaning gives (second); neither is a NaN."""
+Within = Callable[..., bool]
+"""Whether a result (first) is close enough to what the meaning gives (second) of the operands (the rest); neither is a NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Row:
     """None: equal bit for bit, but that any NaN equals any other."""
     sm: int
     """The least compute capability that has the form."""
+    legal: Callable[..., bool]
+    """Whether the assembler takes a combination of modifiers; the emulator's table may be more generous."""
     results: tuple[OperandSpec, ...]
     sources: tuple[OperandSpec, ...]
 
@@ -53,6 +55,7 @@ def row(
     literal: str = "",
     within: Within | None = None,
     sm: int = 75,
+    legal: Callable[..., bool] = lambda **modifiers: True,
     carry: str = "",
     **choices: str | tuple[str, ...],
 ) -> Callable[[AnyMeaning], AnyMeaning]:
@@ -66,7 +69,7 @@ def row(
         literals = frozenset(literal.split())
         results = tuple(operand for operand in form.operands if operand.is_result)
         sources = tuple(operand for operand in form.operands if not operand.is_result)
-        ROWS.append(Row(form, values or {}, frozenset(only.split()) | literals, literals, within, sm, results, sources))
+        ROWS.append(Row(form, values or {}, frozenset(only.split()) | literals, literals, within, sm, legal, results, sources))
         return meaning
 
     return register

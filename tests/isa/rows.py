@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import importlib
 
-THEMES = ("rows_integer", "rows_logic", "rows_compare", "rows_float")
+THEMES = (
+    "rows_integer",
+    "rows_logic",
+    "rows_compare",
+    "rows_float",
+    "rows_convert",
+    "rows_half",
+    "rows_small",
+    "rows_special",
+    "rows_simd",
+)
 
 
 def load_rows() -> None:

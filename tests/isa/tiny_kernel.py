@@ -14,6 +14,11 @@ HALVES = ("bf16", "f16", "f16x2", "bf16x2", "f32x2", "u16x2", "s16x2")
 """Types that no register is declared with here."""
 
 
+def _held(type_: str, typed: bool) -> str:
+    """The type of the register that is declared for a value."""
+    return container(type_) if typed and type_ not in HALVES else plain(container(type_))
+
+
 def plain(type_: str) -> str:
     """The untyped register type of the same width."""
     return type_ if type_ == "pred" else f"b{width(type_)}"
@@ -45,7 +50,7 @@ class Kernel:
             one, none = self._register("b32"), self._register("b32")
             self._lines += [f"selp.b32 {one}, 1, 0, {operands.pop()};", f"add.cc.u32 {none}, {one}, 0xffffffff;"]
         types = probe.result_types
-        results = [self._register(container(type_) if probe.typed else plain(type_)) for type_ in types]
+        results = [self._register(_held(type_, probe.typed)) for type_ in types]
         carried = results.pop() if "out" in carry else None
         self._lines.append(f"{probe.opcode} {', '.join(['|'.join(results), *operands])};")
         if carried is not None:
@@ -63,7 +68,7 @@ class Kernel:
         held = plain(container(type_))
         if source.shape == "literal":
             return str(int(source.scalars[0]))
-        register = self._register(container(type_) if typed and type_ not in HALVES else held)
+        register = self._register(_held(type_, typed))
         if source.shape == "constant":
             self._lines.append(_constant(register, type_, typed, int(source.scalars[0])))
             return register

@@ -33,27 +33,27 @@ Both = tuple[Value, Value]
 
 @op("setp.CMP{.BOOL}.TYPE p|q:pred, a, b{, c:pred}", CMP=ORDERED, BOOL=BOOL, TYPE=SIGNED)
 def setp_signed(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, type: str) -> Both:
-    return _both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
+    return both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
 
 
 @op("setp.CMP{.BOOL}.TYPE p|q:pred, a, b{, c:pred}", CMP=UNSIGNED_ORDERED, BOOL=BOOL, TYPE=UNSIGNED)
 def setp_unsigned(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, type: str) -> Both:
-    return _both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
+    return both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
 
 
 @op("setp.CMP{.BOOL}.TYPE p|q:pred, a, b{, c:pred}", CMP="eq ne", BOOL=BOOL, TYPE=BITS)
 def setp_bits(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, type: str) -> Both:
-    return _both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
+    return both(lanes, compare_integers(lanes, a, b, cmp, type), c, bool)
 
 
 @op("setp.CMP{.BOOL}{.ftz}.f32 p|q:pred, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL)
 def setp_f32(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, ftz: str) -> Both:
-    return _both(lanes, compare_floats(lanes, a, b, cmp, ftz), c, bool)
+    return both(lanes, compare_floats(lanes, a, b, cmp, ftz), c, bool)
 
 
 @op("setp.CMP{.BOOL}.f64 p|q:pred, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL)
 def setp_f64(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str) -> Both:
-    return _both(lanes, compare_floats(lanes, a, b, cmp), c, bool)
+    return both(lanes, compare_floats(lanes, a, b, cmp), c, bool)
 
 
 # -- set: the same as a number
@@ -137,6 +137,7 @@ def as_number(lanes: Lanes, holds: Value, type_: str) -> Value:
     return lanes.select(holds, lanes.float_constant("float", 0x3F800000), lanes.float_constant("float", 0))
 
 
-def _both(lanes: Lanes, holds: Value, c: Value | None, bool_: str) -> Both:
+def both(lanes: Lanes, holds: Value, c: Value | None, bool_: str) -> Both:
+    """The comparison and its opposite, each combined with c."""
     opposite = lanes.operation("xor", holds, lanes.constant("i1", 1))
     return combine(lanes, holds, c, bool_), combine(lanes, opposite, c, bool_)

@@ -1,0 +1,102 @@
+"""Rows of the formats of 8 bits and fewer, by a list of all their numbers, and of tf32."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+import struct
+from fractions import Fraction
+from typing import Any
+
+from exact import Format, round_to_format
+from row import row
+
+TYPES = "e4m3x2 e5m2x2"
+TINY_TYPES = "e2m3x2 e3m2x2"
+
+
+@functools.cache
+def numbers(type: str) -> tuple[float, ...]:
+    """The numbers that codes 0, 1, 2, ... stand for, infinity and NaN left out."""
+    exponent_bits, fraction_bits = int(type[1]), int(type[3])
+    bias = 2 ** (exponent_bits - 1) - 1
+    codes = {"e4m3x2": 0x7F, "e5m2x2": 0x7C}.get(type, 1 << exponent_bits + fraction_bits)
+    result = []
+    for code in range(codes):
+        exponent, fraction = divmod(code, 1 << fraction_bits)
+        lead = 1 << fraction_bits if exponent else 0
+        result.append(math.ldexp(lead + fraction, max(exponent, 1) - bias - fraction_bits))
+    return tuple(result)
+
+
+def encode(a: float, type: str, relu: str) -> int:
+    """The code of the nearest number, of two the even one."""
+    listed = numbers(type)
+    sign = 1 << int(type[1]) + int(type[3])
+    if math.isnan(a):
+        return 0x7F if type in TYPES else len(listed) - 1
+    if relu and a <= 0:
+        return 0
+    size = min(abs(a), listed[-1])
+    above = bisect.bisect_left(listed, size)
+    below = max(0, above - 1)
+    up, down = listed[above] - size, size - listed[below]
+    code = above if up < down or (up == down and above % 2 == 0) else below
+    return code | (sign if math.copysign(1, a) < 0 else 0)
+
+
+def decode(code: int, type: str, relu: str) -> float:
+    listed = numbers(type)
+    sign = 1 << int(type[1]) + int(type[3])
+    size = code & sign - 1
+    beyond = math.inf if type == "e5m2x2" and size == 0x7C else math.nan
+    value = listed[size] if size < len(listed) else beyond
+    value = -value if code & sign else value
+    return 0.0 if relu and value <= 0 else value
+
+
+@row("cvt.rn.satfinite{.relu}.DTYPE.f32 d:b16, a:f32, b:f32", DTYPE=TYPES, sm=89)
+@row("cvt.rn.satfinite{.relu}.DTYPE.f32 d:b16, a:f32, b:f32", DTYPE=TINY_TYPES, sm=100)
+def cvt_small_f32(a: float, b: float, *, relu: str, dtype: str) -> int:
+    return encode(a, dtype, relu) << 8 | encode(b, dtype, relu)
+
+
+@row("cvt.rn.satfinite{.relu}.DTYPE.f16x2 d:b16, a:f16x2", DTYPE=TYPES, sm=89)
+def cvt_small_halves(a: Any, *, relu: str, dtype: str) -> int:
+    low, high = a
+    return encode(high, dtype, relu) << 8 | encode(low, dtype, relu)
+
+
+@row("cvt.rn{.relu}.f16x2.ATYPE d:f16x2, a:b16", ATYPE=TYPES, sm=89)
+@row("cvt.rn{.relu}.f16x2.ATYPE d:f16x2, a:b16", ATYPE=TINY_TYPES, sm=100)
+def cvt_halves_small(a: int, *, relu: str, atype: str) -> tuple[float, float]:
+    return decode(a & 255, atype, relu), decode(a >> 8, atype, relu)
+
+
+# -- tf32
+
+TF32 = Format("tf32", 19, 11)
+
+
+def cut(a: float, rnd: str, limit: str) -> int:
+    """The bits of a rounded to tf32, the low 13 being 0."""
+    if math.isnan(a):
+        return 0x7FFFFFFF
+    result = round_to_format(Fraction(a), TF32, rnd) if a and math.isfinite(a) else a
+    if "satfinite" in limit and math.isinf(result):
+        result = math.copysign(TF32.maximum, result)
+    if "relu" in limit and result <= 0:
+        result = 0.0
+    return int.from_bytes(struct.pack("<f", result), "little")
+
+
+@row("cvt.rna{.satfinite}.tf32.f32 d:b32, a:f32", sm=80)
+def cvt_tf32_away(a: float, *, satfinite: str) -> int:
+    return cut(a, "rna", satfinite)
+
+
+@row("cvt.RND{.LIMIT}.tf32.f32 d:b32, a:f32", RND="rn rz", LIMIT="relu", sm=90)
+@row("cvt.RND.LIMIT.tf32.f32 d:b32, a:f32", RND="rn rz", LIMIT="satfinite satfinite.relu", sm=100)
+def cvt_tf32(a: float, *, rnd: str, limit: str) -> int:
+    return cut(a, rnd, limit)
