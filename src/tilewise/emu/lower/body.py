@@ -158,9 +158,11 @@ class Body:
     def settle(self) -> None:
         """Make all that would otherwise be loaded later: memory is about to change."""
         for value in self._environment.values():
-            if value is not None and value.is_full and not self.lanes.dry:
+            if value is None or self.lanes.dry:
+                continue
+            if value.is_full:
                 self.lanes.vector(value)
-                value.halves = None
+            value.halves = None  # a uniform value has its scalar, which was loaded when it was asked for
 
     def _undefined(self, type_: str) -> Value:
         return self.lanes.float_constant(type_, 0) if is_float(type_) else self.lanes.constant(type_, 0)

@@ -32,7 +32,7 @@ def find_missing(step: Step, shared: Collection[str], parameters: Collection[str
             known = parameters if access is not None and access.space == "param" else shared
             takes = isinstance(operand.base, Symbol) and operand.base.name in known
             if access is None or access.space != "param":
-                takes = takes or _is_source(operand.base, type_, shared)
+                takes = takes or _is_source(operand.base, "b64", shared)
         else:
             takes = _is_source(operand, type_, shared)
         if not takes:
