@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tilewise.emu.machine import emulate as emulate
     from tilewise.engine.ladder import ladder as ladder
     from tilewise.engine.matmul import matmul as matmul
+    from tilewise.engine.plan import Plan as Plan
+    from tilewise.engine.plan import plan as plan
     from tilewise.hw.device import Device as Device
 
 __version__ = "0.1.0"
@@ -21,6 +23,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Device": "tilewise.hw.device",
     "Launch": "tilewise.core.launch",
+    "Plan": "tilewise.engine.plan",
     "Problem": "tilewise.core.problem",
     "TilePlan": "tilewise.core.plan",
     "TilewiseError": "tilewise.core.errors",
@@ -28,10 +31,11 @@ _HOME = {
     "emulate": "tilewise.emu.machine",
     "ladder": "tilewise.engine.ladder",
     "matmul": "tilewise.engine.matmul",
+    "plan": "tilewise.engine.plan",
 }
 """Where each public name lives. They load on first use: the command line answers --help without NumPy or a compiler."""
 
-__all__ = ["Device", "Launch", "Problem", "TilePlan", "TilewiseError", "compile", "emulate", "ladder", "matmul"]
+__all__ = ["Device", "Launch", "Plan", "Problem", "TilePlan", "TilewiseError", "compile", "emulate", "ladder", "matmul", "plan"]
 
 
 def __getattr__(name: str) -> object:

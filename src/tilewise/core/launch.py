@@ -11,17 +11,29 @@ from tilewise.core.module import Module
 if TYPE_CHECKING:
     import numpy as np
 
-    Argument = np.ndarray | np.generic | int | float
-
 Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Stands among a launch's arguments for a pointer into a buffer that each call gives anew (only on a GPU)."""
+
+    buffer: int
+    """Which of the call's buffers."""
+    offset: int = 0
+    """Bytes from the buffer's address."""
+
+
+if TYPE_CHECKING:
+    Argument = np.ndarray | np.generic | int | float | Slot
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel of a module with its launch configuration and arguments.
 
-    `grid` and `block` count blocks and threads along x, y, z; `args` stand in the order of the kernel's parameters: an array for
-    a pointer (never copied), a number for a number.
+    `grid` and `block` count blocks and threads along x, y, z; `args` stand in the order of the kernel's parameters: for a pointer
+    an array (never copied), a GPU's address or a Slot, a number for a number.
     """
 
     module: Module

@@ -37,13 +37,21 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
 
 def _cache_dir(value: str) -> Path:
     if not value:
-        from platformdirs import user_cache_path
-
-        return user_cache_path("tilewise", appauthor=False)
+        return _user_cache_dir()
     try:
         return Path(value).expanduser().absolute()
     except RuntimeError as error:
         raise TilewiseError(f"{CACHE_DIR} = {value!r}: {error} Give an absolute path.") from None
+
+
+def _user_cache_dir() -> Path:
+    """The platform's own folder for caches; without platformdirs, which a GPU machine may lack, the XDG specification's."""
+    try:
+        from platformdirs import user_cache_path
+    except ImportError:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "tilewise"
+    return user_cache_path("tilewise", appauthor=False)
 
 
 def _cache_limit_bytes(value: str) -> int:

@@ -1,157 +1,87 @@
-"""`tilewise.matmul`: NumPy's product of float32 arrays, computed by a rung of the ladder on the emulator."""
+"""`tilewise.matmul`: sends a product to where its arrays are, a GPU or the emulator on the CPU."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from tilewise.build.nvrtc import compile_source
-from tilewise.core.errors import TilewiseError
-from tilewise.core.plan import TilePlan
-from tilewise.core.problem import Problem
-from tilewise.emu.machine import emulate
+from tilewise.core.errors import TilewiseError, nearest
+from tilewise.engine.host import as_operand, check_out
+from tilewise.engine.matmul_gpu import multiply, multiply_host
 from tilewise.engine.memory import require_memory
-from tilewise.engine.operands import Matrix, as_matrix, in_place, layout_of, product_launch
-from tilewise.kernels.ladder import GRID_ROWS, Rung, objections, rung
-from tilewise.kernels.source import kernel_source
+from tilewise.engine.operands import WORD_BYTES
+from tilewise.engine.pairs import product_shape
+from tilewise.gpu.arrays import Library, library_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ARCH = "compute_90a"
-"""What the kernels are compiled for: PTX alone, which is all that the emulator runs."""
-
-LARGE = TilePlan(64, 64, 32, 4, 1)
-"""r04's, for a C of more than 32 x 32: on one thread of an AMD EPYC with AVX-512, 512^3 runs at 54 GFLOP/s, against 40 with SMALL
-and 34 with r04's default (best of 7, measured 2026-11-30)."""
-SMALL = TilePlan(32, 32, 32)
-"""r03's, for a C with a shorter side, most of which LARGE would fill with zeros."""
-TINY = TilePlan(16, 16, 16)
-"""r03's, for a C of at most 16 x 16."""
+PLACES = ("gpu", "emulator")
 
 
-def matmul(a: NDArray[np.float32], b: NDArray[np.float32], *, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """Return the product of two float32 arrays as `numpy.matmul` defines it, computed by a CUDA kernel on the emulator.
+def matmul(a: Any, b: Any, *, out: Any = None, on: Literal["gpu", "emulator"] | None = None) -> Any:
+    """Return the product of two float32 arrays as `numpy.matmul` defines it, computed by a CUDA kernel.
 
     a: (..., M, K) or (K,); b: (..., K, N) or (K,); leading dimensions broadcast. Sizes may be 0; K = 0 gives zeros.
-    Operands with row-major or column-major strides are read in place, others are copied first. NaN and infinity propagate as IEEE
-    754 says. `out`, of the result's shape, gets the product and is returned; it may have any strides.
+    NaN and infinity propagate as IEEE 754 says. `out`, of the result's shape, gets the product and is returned.
 
-    Raises TilewiseError for other types than float32, for shapes that do not match, for an `out` that has the wrong shape, is
-    read-only or overlaps an operand, and for sizes beyond memory.
+    PyTorch's CUDA tensors, CuPy's and JAX's arrays, and anything on a GPU with DLPack or the CUDA array interface: the product is
+    enqueued on the arrays' GPU and the caller's current stream there and waited for by nobody, also while the stream is captured
+    into a CUDA graph; the result is of the caller's kind (a DeviceArray where that kind cannot be made).
+    NumPy arrays, and what becomes one, run on the emulator; with on="gpu", on the first GPU, copied there and back.
+
+    Rows or columns that are contiguous, whatever lies between them, are read (and `out`'s written) in place; arrays of other
+    strides go through a copy. True float32: no TF32.
+
+    Raises TilewiseError for other types than float32, for shapes that do not match, for arrays of different kinds or on different
+    GPUs, for an `out` that has the wrong shape, is read-only or overlaps an operand, and for sizes beyond memory.
     """
+    library = library_of(type(a))
+    if library is not None and library.on_gpu(a):
+        _check_kinds(library, a, (("b", b), ("out", out)))
+        if on == "emulator":
+            raise TilewiseError("a is on a GPU, which the emulator does not read: copy a and b to NumPy arrays.")
+        return multiply(library, a, b, out)
+    for name, other in (("b", b), ("out", out)):
+        theirs = library_of(type(other))
+        if theirs is not None and theirs.on_gpu(other):
+            raise TilewiseError(
+                f"a is {_kind(a)} and {name} is {_kind(other)} on a GPU: give all on the GPU, or all as NumPy arrays."
+            )
+    return _multiply_numpy(a, b, out, on)
+
+
+def _check_kinds(library: Library, a: Any, others: tuple[tuple[str, Any], ...]) -> None:
+    for name, other in others:
+        theirs = library_of(type(other))
+        if (theirs is library and library.on_gpu(other)) or (other is None and name == "out"):
+            continue
+        where = " on the CPU" if theirs is library else ""
+        raise TilewiseError(f"a is {_kind(a)} on a GPU and {name} is {_kind(other)}{where}: give all of one kind, on one GPU.")
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    return f"a {kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def _multiply_numpy(a: Any, b: Any, out: Any, on: str | None) -> NDArray[np.float32]:
     import numpy as np
 
-    a, b = _as_operand("a", a), _as_operand("b", b)
-    shape = _product_shape(a.shape, b.shape)
+    if on is not None and on not in PLACES:
+        raise TilewiseError(f"on = {on!r} is no place to run.{nearest(str(on), PLACES)}")
+    a, b = as_operand("a", a), as_operand("b", b)
+    shape = product_shape(a.shape, b.shape)
     if out is None:
-        require_memory(4 * math.prod(shape), f"a product of shape {shape}")
+        require_memory(WORD_BYTES * math.prod(shape), f"a product of shape {shape}")
         result = np.empty(shape, np.float32)
     else:
-        _check_out(out, shape, a, b)
-        result = out
-    if result.size and a.shape[-1]:
-        _multiply_stacks(a, b, result)
+        result = check_out(out, shape, a, b)
+    if on == "gpu":
+        result[...] = multiply_host(a, b)
     else:
-        result[...] = 0
+        from tilewise.engine.matmul_emulated import multiply_emulated  # loads the emulator, which a GPU machine may lack
+
+        multiply_emulated(a, b, result)
     return result if shape or out is not None else result[()]  # as NumPy: a number for two vectors
-
-
-def _as_operand(name: str, value: object) -> NDArray[np.float32]:
-    import numpy as np
-
-    array = np.asarray(value)
-    if array.dtype != np.float32:
-        raise TilewiseError(
-            f"{name} is of type {array.dtype}, and matmul takes float32 only for now: give {name}.astype(np.float32)."
-        )
-    if array.ndim == 0:
-        raise TilewiseError(
-            f"{name} is a single number, and matmul takes arrays of at least one dimension: multiply with * instead."
-        )
-    return array
-
-
-def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the product of arrays of these shapes."""
-    import numpy as np
-
-    k_of_b = b[-2] if len(b) > 1 else b[0]
-    if a[-1] != k_of_b:
-        raise TilewiseError(f"a of shape {a} has {a[-1]} columns and b of shape {b} has {k_of_b} rows: these two must be equal.")
-    try:
-        stack = np.broadcast_shapes(a[:-2], b[:-2])
-    except ValueError:
-        raise TilewiseError(
-            f"the stacks {a[:-2]} of a, of shape {a}, and {b[:-2]} of b, of shape {b}, do not broadcast: "
-            "each pair of sizes, counted from the right, must be equal or have a 1."
-        ) from None
-    return (*stack, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
-
-
-def _check_out(out: object, shape: tuple[int, ...], a: NDArray[np.float32], b: NDArray[np.float32]) -> None:
-    import numpy as np
-
-    if not isinstance(out, np.ndarray):
-        raise TilewiseError(f"out is {type(out).__name__}, not an array: give a float32 array of shape {shape}.")
-    if out.dtype != np.float32:
-        raise TilewiseError(f"out is of type {out.dtype}, and the product is float32: give np.empty({shape}, np.float32).")
-    if out.shape != shape:
-        raise TilewiseError(f"out has shape {out.shape}, and the product has shape {shape}: give np.empty({shape}, np.float32).")
-    if not out.flags.writeable:
-        raise TilewiseError("out is read-only: give an array that can be written, such as out.copy().")
-    for name, operand in (("a", a), ("b", b)):
-        if np.shares_memory(out, operand):
-            raise TilewiseError(f"out overlaps {name} in memory, which the product still reads: give an array of its own.")
-
-
-def _multiply_stacks(a: NDArray[np.float32], b: NDArray[np.float32], result: NDArray[np.float32]) -> None:
-    """Write the product of every pair of matrices of two stacks, no side of which is 0, to `result`."""
-    import numpy as np
-
-    c = result[..., np.newaxis] if b.ndim == 1 else result
-    c = c[..., np.newaxis, :] if a.ndim == 1 else c
-    a = a[np.newaxis, :] if a.ndim == 1 else a
-    b = b[:, np.newaxis] if b.ndim == 1 else b
-    if b.ndim == 2 and c.flags.c_contiguous:  # one B for the whole stack: its matrices are the rows of one tall A
-        a, c = a.reshape(-1, a.shape[-1]), c.reshape(-1, c.shape[-1])
-    stack = c.shape[:-2]
-    a, b = np.broadcast_to(a, stack + a.shape[-2:]), np.broadcast_to(b, stack + b.shape[-2:])
-    for index in np.ndindex(stack):
-        _multiply(a[index], b[index], c[index])
-
-
-def _multiply(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32]) -> None:
-    """Write the product of two matrices, no side of which is 0, to `c`: in panels of as many rows as a grid covers."""
-    import numpy as np
-
-    chosen, plan = _choose(*c.shape)
-    right = as_matrix(b)
-    rows = GRID_ROWS * plan.BM
-    for first in range(0, len(c), rows):
-        left, panel = as_matrix(a[first : first + rows]), c[first : first + rows]
-        target = in_place(panel, "r")
-        if target is not None:
-            _run(chosen, plan, left, right, target, (*panel.shape, len(b)))
-            continue
-        require_memory(panel.nbytes, f"a row-major copy of out, of shape {panel.shape},")
-        copy = np.empty(panel.shape, np.float32)
-        _run(chosen, plan, left, right, Matrix(copy.ravel(), "r", panel.shape[1]), (*panel.shape, len(b)))
-        panel[...] = copy
-
-
-def _choose(M: int, N: int) -> tuple[Rung, TilePlan]:
-    """Return the rung and plan that the emulator runs fastest for a C of M x N."""
-    if min(M, N) > SMALL.BM:
-        return rung("r04"), LARGE
-    return rung("r03"), TINY if max(M, N) <= TINY.BM else SMALL
-
-
-def _run(chosen: Rung, plan: TilePlan, a: Matrix, b: Matrix, c: Matrix, sizes: tuple[int, int, int]) -> None:
-    problem = Problem(*sizes, layout=layout_of(a, b))
-    reasons = objections(chosen, plan, problem=problem)
-    if reasons:
-        raise TilewiseError(" ".join(reasons))
-    module = compile_source(kernel_source(chosen, plan, problem.layout), ARCH)
-    emulate(product_launch(module, chosen, plan, problem, a, b, c))

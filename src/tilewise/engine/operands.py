@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from tilewise.core.launch import Launch
+from tilewise.core.launch import Launch, Slot
 from tilewise.core.problem import Problem, as_layout
 from tilewise.engine.memory import require_memory
 from tilewise.kernels.ladder import Rung, block, grid
@@ -31,8 +31,8 @@ LARGEST_LEADING = 2**31 - 1
 class Matrix:
     """A float32 matrix in memory, row-major (`order` "r") or column-major ("c")."""
 
-    memory: NDArray[np.float32]
-    """One-dimensional: everything from the matrix's first element to its last, gaps between rows included."""
+    memory: NDArray[np.float32] | Slot
+    """One-dimensional, from the matrix's first element to its last, gaps between rows included; on a GPU, its place."""
     order: Order
     leading: int
     """Elements from one row (column) to the next."""
