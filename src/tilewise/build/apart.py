@@ -18,7 +18,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import tilewise
 from tilewise.build.nvrtc_library import Output, run_nvrtc
 from tilewise.core.errors import CompileError, TilewiseError
 from tilewise.core.source import KernelSource
@@ -81,7 +80,7 @@ def _limit(limit_s: float) -> None:
 
 def _environment() -> dict[str, str]:
     """This process's environment, with Tilewise found where it is here."""
-    home = str(Path(tilewise.__file__).parent.parent)
+    home = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))}
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import tilewise
-from tilewise.cli import cache, devices, explain, ladder
+from tilewise.cli import cache, devices, explain, ladder, run
 from tilewise.core.errors import TilewiseError
 
 COULD_NOT_RUN = 2
@@ -29,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
+app.command()(run.run)
 app.command()(explain.explain)
 app.command()(devices.devices)
 app.command()(cache.cache)
@@ -55,7 +56,11 @@ def _show_warning(message: Warning | str, *where: object, **unused: object) -> N
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"tilewise: {message}", file=sys.stderr)
+    """Print what went wrong, which may quote anybody's file, without characters that steer a terminal."""
+    from tilewise.render.units import strip_controls
+
+    lines = (strip_controls(line) for line in f"tilewise: {message}".split("\n"))
+    print("\n".join(lines), file=sys.stderr)
     sys.exit(COULD_NOT_RUN)
 
 

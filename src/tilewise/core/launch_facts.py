@@ -50,6 +50,11 @@ class LaunchFacts:
         """Whether nothing is stated."""
         return not any(self.stated(each.name) for each in fields(self))
 
+    @property
+    def states_launch(self) -> bool:
+        """Whether there is more than the name of a kernel and a seed."""
+        return any(self.stated(name) for name in ("grid", "block", "cluster", "smem", "args"))
+
     def overridden_by(self, other: LaunchFacts) -> LaunchFacts:
         """Return these facts with the other's in place of them: an argument replaces that of its name, or comes last."""
         changes = {each.name: getattr(other, each.name) for each in fields(other) if other.stated(each.name)}

@@ -166,7 +166,11 @@ def _describe(dwarf: Dwarf, entry: Entry, depth: int = 0) -> str:
     match type_.tag:
         case 0x0F:  # pointer
             element, bracket, extents = inner.partition("[")
-            return f"{element} (*)[{extents}" if bracket and "(" not in inner else f"{inner}*"
+            if bracket and "(" not in inner:
+                return f"{element} (*)[{extents}"
+            return f"{inner.removesuffix('(...)')}(*)(...)" if inner.endswith("(...)") else f"{inner}*"
+        case 0x15:  # function
+            return f"{inner} (...)"
         case 0x10:  # reference
             return f"{inner}&"
         case 0x26 | 0x35:  # const, volatile

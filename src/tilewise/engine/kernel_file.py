@@ -1,0 +1,178 @@
+"""Anybody's .cu or .ptx file: read, compiled apart, and the kernel in it that a user means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from tilewise.build.nvrtc import compile_source
+from tilewise.core.errors import TilewiseError, nearest
+from tilewise.core.launch_facts import LaunchFacts, choose_facts, read_comment_facts
+from tilewise.core.module import Module
+from tilewise.core.source import KernelSource
+from tilewise.emu.compiled import parse_module
+from tilewise.ptx.ast import Function, Variable
+from tilewise.ptx.cursor import without_comments
+from tilewise.ptx.mangled import Signature, demangle
+
+FILE_LIMIT_BYTES = 64 << 20
+"""Larger than any source or PTX; a device file that never ends is not read on."""
+DEFAULT_STD = "c++17"
+SUFFIXES = (".cu", ".ptx")
+
+_VERSION = re.compile(r"^\s*\.version\s+\d", re.MULTILINE)
+_DECLARED = re.compile(r"__global__\b([^;{}]{0,2000})")
+"""A kernel's declaration, up to its body."""
+_CALLED = re.compile(r"\b(?!__)([A-Za-z_]\w*)\s*\(")
+"""The first in a declaration is the kernel's name: what stands before a parenthesis and is no attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How a source is compiled: what the command line alone may say."""
+
+    arch: str = "sm_90a"
+    defines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    include_paths: tuple[Path, ...] = ()
+    std: str = DEFAULT_STD
+    unoptimised: bool = False
+    """Whether to build for a debugger (-G): slow code that keeps every variable, and its names."""
+    time_limit_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """A file's text, and whether it is PTX."""
+
+    path: Path
+    text: str = field(repr=False)
+    is_ptx: bool
+
+    def facts(self, given: LaunchFacts) -> LaunchFacts:
+        """Return the launch facts that the file's comment lines state, with those of the command line in their place."""
+        stated = read_comment_facts(self.text, str(self.path), self.path.parent)
+        return choose_facts(stated, given.kernel, str(self.path)).overridden_by(given)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """One kernel of a module. `name` is its PTX name, `signature` what C++ calls it (None for extern "C")."""
+
+    module: Module
+    function: Function = field(repr=False)
+    signature: Signature | None
+
+    @property
+    def name(self) -> str:
+        """What the PTX calls it."""
+        return self.function.name
+
+    @property
+    def shown(self) -> str:
+        """What its author calls it."""
+        return self.signature.name if self.signature else self.function.name
+
+    @property
+    def parameters(self) -> tuple[Variable, ...]:
+        """Its parameters as the PTX has them."""
+        return self.function.parameters
+
+
+def open_file(path: Path) -> KernelFile:
+    """Return a .cu or .ptx file.
+
+    Raises TilewiseError for one that cannot be read, is too large or holds no text.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_LIMIT_BYTES + 1)
+    except (OSError, ValueError) as error:  # a NUL character in a path is a ValueError
+        raise TilewiseError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    if len(data) > FILE_LIMIT_BYTES:
+        raise TilewiseError(f"{path} has more than {FILE_LIMIT_BYTES >> 20} MB: give a .cu or .ptx file.")
+    if b"\0" in data:
+        raise TilewiseError(f"{path} is no text: give a .cu or .ptx file.")
+    text = data.decode(errors="replace")
+    if path.suffix not in SUFFIXES and not _VERSION.search(text) and "__global__" not in text:
+        raise TilewiseError(f"{path} holds neither CUDA C++ nor PTX: give a .cu or .ptx file.")
+    return KernelFile(path, text, path.suffix == ".ptx" or (path.suffix != ".cu" and _VERSION.search(text) is not None))
+
+
+def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) -> Module:
+    """Return a file's module; a template's instance that `kernel` names, such as "mm<16>", will be in it.
+
+    Raises CompileError, and TilewiseError for options and names that cannot be.
+    """
+    if file.is_ptx:
+        return Module(str(file.path), "", file.text)
+    source = KernelSource(
+        file.text, str(file.path), include_paths=options.include_paths, defines=options.defines, std=options.std
+    )
+    arch = options.arch.replace("sm_", "compute_")  # PTX is all that is needed
+    flags = ("-G",) if options.unoptimised else ()
+    names = (kernel,) if kernel is not None and "<" in kernel else ()
+    return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
+
+
+def list_kernels(module: Module) -> tuple[KernelEntry, ...]:
+    """Return the kernels of a module."""
+    functions = parse_module(module.ptx).functions
+    return tuple(KernelEntry(module, function, demangle(function.name)) for function in functions if function.is_entry)
+
+
+def open_kernel(file: KernelFile, options: BuildOptions, kernel: str | None) -> KernelEntry:
+    """Return the kernel of that C++ or PTX name, compiled; None for the file's only one.
+
+    Raises CompileError, and TilewiseError with the kernels there are.
+    """
+    module = build(file, options, kernel)
+    entries = list_kernels(module)
+    found = entries if kernel is None else _find(entries, kernel, module.lowered_names.get(kernel))
+    if len(found) == 1:
+        return found[0]
+    templates = uncompiled_kernels(file, entries)
+    if len(found) > 1:
+        names = ", ".join([*(str(entry.signature or entry.name) for entry in found), *templates])
+        asked = "choose one with --kernel" if kernel is None else f"{kernel!r} may be any of them"
+        raise TilewiseError(f"{file.path} has the kernels {names}: {asked}.")
+    for name in templates:
+        if kernel is None or name == _without_namespaces(kernel):
+            raise TilewiseError(f"{file.path} has {name} as a template: give its arguments, as in --kernel '{name}<16>'.")
+    if not entries:
+        raise TilewiseError(f"{file.path} has no kernel.")
+    raise TilewiseError(f"{file.path} has no kernel {kernel!r}.{nearest(str(kernel), (entry.shown for entry in entries))}")
+
+
+def _find(entries: Sequence[KernelEntry], kernel: str, lowered: str | None) -> tuple[KernelEntry, ...]:
+    """The kernels that a name may mean: that of the PTX exactly, else any that C++ may call so."""
+    exact = tuple(entry for entry in entries if entry.name in (kernel, lowered))
+    return exact or tuple(entry for entry in entries if _is_called(entry, kernel))
+
+
+def uncompiled_kernels(file: KernelFile, entries: Iterable[KernelEntry]) -> tuple[str, ...]:
+    """Return the names of kernels that a source declares and its module lacks: templates without an instance."""
+    compiled = {_last_part(entry.signature.plain_name if entry.signature else entry.name) for entry in entries}
+    text = "" if file.is_ptx else without_comments(file.text)
+    declared = [name[1] for declaration in _DECLARED.findall(text) if (name := _CALLED.search(declaration))]
+    return tuple(dict.fromkeys(name for name in declared if name not in compiled))
+
+
+def _is_called(entry: KernelEntry, kernel: str) -> bool:
+    """Whether a user may mean a kernel: by its name with or without namespaces, template arguments or parameters."""
+    if entry.signature is None:
+        return False
+    wanted = kernel.replace(" ", "")
+    names = (entry.signature.name, entry.signature.plain_name, str(entry.signature))
+    return any(name.replace(" ", "") == wanted or _without_namespaces(name).replace(" ", "") == wanted for name in names)
+
+
+def _without_namespaces(name: str) -> str:
+    head, mark, rest = re.split(r"([<(]|$)", name.replace("(anonymous namespace)::", ""), maxsplit=1)
+    return _last_part(head) + mark + rest
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("::")[2]
