@@ -101,6 +101,7 @@ class Tally:
             shared_store_requests=self.shared_store.requests,
             shared_store_bytes=self.shared_store.bytes,
             shared_store_wavefronts=self.shared_store.transactions,
+            shared_async_store_bytes=self.async_store_bytes,
             worst_bank_conflict_ways=max(self.shared_load.ways, self.shared_store.ways),
             barriers=self.barriers,
             fma=self.fma,
