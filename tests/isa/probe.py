@@ -18,9 +18,10 @@ from typed import Bits, decode, describe, edges, encode, is_float, is_nan, rando
 BLOCKS = 8
 LANES = 32
 CASES = BLOCKS * LANES
-PROBES_A_KERNEL = 100
-MANY_SPELLINGS = 40
-PROBES_A_ROW = 100
+PROBES_A_KERNEL = 25
+"""Kernels stay short: the time to generate code grows faster than their length."""
+MANY_SPELLINGS = 20
+PROBES_A_ROW = 60
 """About so many, beside those that every spelling has."""
 
 
@@ -93,26 +94,21 @@ PATTERNS = {
 }
 
 
-def probes_of(row: Row, *, quick: bool, legal_only: bool = False) -> Iterator[Probe]:
-    """A row's probes.
+def probes_of(row: Row, spellings: list[str], *, quick: bool = False) -> Iterator[Probe]:
+    """A row's probes of some of its spellings: full and uniform operands, and by turns the other shapes that the analysis knows.
 
-    `quick` leaves out what only the lane analysis tells apart and most spellings of rows that have many; else those try each
-    spelling with full or uniform operands, and the other shapes by turns.
+    Where spellings are many each has either full or uniform operands; `quick` leaves out the other shapes.
     """
     rng = np.random.default_rng(len(row.form.syntax))
     carried = ["pred"] if "in" in row.form.carry else []
     names = [operand.name for operand in row.sources] + ["carry"] * len(carried)
     few, more = _shapes(len(names))
-    spellings = [opcode for opcode in row.form.spellings() if not legal_only or row.legal(**(row.form.match(opcode) or {}))]
     share = -(-len(spellings) * len(more) // PROBES_A_ROW)
-    many = len(spellings) > MANY_SPELLINGS
     for number, opcode in enumerate(spellings):
-        if quick and number % -(-len(spellings) // MANY_SPELLINGS):
-            continue
         modifiers = row.form.match(opcode)
         assert modifiers is not None, opcode
         types = [operand.resolve(modifiers) for operand in row.sources] + carried
-        tried = few[number % 2 : number % 2 + 1] if many else few
+        tried = few if len(spellings) <= MANY_SPELLINGS else few[number % 2 : number % 2 + 1]
         if not quick:
             tried = tried + more[number % share :: share]
         for index, shapes in enumerate(tried):
@@ -123,6 +119,13 @@ def probes_of(row: Row, *, quick: bool, legal_only: bool = False) -> Iterator[Pr
             name = row.results[0].name
             paired = name == "d|p" or (name == "p|q" and turn % 2 == 0)
             yield Probe(row, opcode, modifiers, sources, typed=turn // 2 % 2 == 0, paired=paired)
+
+
+def some(spellings: Iterable[str], limit: int) -> list[str]:
+    """At most so many of them, any that there are equally likely, the same every time."""
+    listed = list(spellings)
+    chosen = np.random.default_rng(limit).permutation(len(listed))[:limit]
+    return [listed[index] for index in sorted(chosen)]
 
 
 def batches(probes: Iterable[Probe]) -> Iterator[list[Probe]]:
@@ -212,7 +215,7 @@ def complaint(probe: Probe, type_: str, got: Bits, wanted: Bits) -> str:
 def _differs(probe: Probe, type_: str, place: int | None, got: Bits, wanted: Bits) -> npt.NDArray[np.bool_]:
     """Where floats differ by more than the row allows; any NaN is any other. `place` is which of a packed pair they are."""
     nans, wanted_nans = is_nan(type_, got), is_nan(type_, wanted)
-    wrong = (got != wanted) & ~(nans & wanted_nans)
+    wrong: npt.NDArray[np.bool_] = (got != wanted) & ~(nans & wanted_nans)
     if probe.row.within is None or not wrong.any():
         return wrong
     operands = [decode(kind, source.bits) for kind, source in zip(probe.source_types, probe.sources, strict=True)]

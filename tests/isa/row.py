@@ -39,6 +39,11 @@ class Row:
         return self.form.syntax.split(" ")[0]
 
     @property
+    def spellings(self) -> list[str]:
+        """The opcodes of the form that the assembler takes."""
+        return [opcode for opcode in self.form.spellings() if self.legal(**(self.form.match(opcode) or {}))]
+
+    @property
     def gives_several(self) -> bool:
         """Whether the meaning returns a tuple of results."""
         return "|" in self.results[0].name or "out" in self.form.carry

@@ -154,7 +154,7 @@ def setp_half(a: float, b: float, *, cmp: str, ftz: str) -> bool:
 
 @row("setp.CMP.BOOL{.ftz}.f16 p:pred, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL)
 def setp_half_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, ftz: str) -> int:
-    return COMBINE[bool](compares_half(a, b, F16, cmp, ftz), c)
+    return int(COMBINE[bool](compares_half(a, b, F16, cmp, ftz), c))
 
 
 @row("setp.CMP.bf16 p:pred, a, b", CMP=FLOAT_ORDERED, sm=90)
@@ -164,7 +164,7 @@ def setp_bfloat(a: float, b: float, *, cmp: str) -> bool:
 
 @row("setp.CMP.BOOL.bf16 p:pred, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, sm=90)
 def setp_bfloat_bool(a: float, b: float, c: bool, *, cmp: str, bool: str) -> int:
-    return COMBINE[bool](compares(a, b, cmp), c)
+    return int(COMBINE[bool](compares(a, b, cmp), c))
 
 
 @row("setp.CMP{.ftz}.f16x2 p|q:pred, a, b", CMP=FLOAT_ORDERED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from probe import BLOCKS, LANES, batches, probes_of
+from probe import BLOCKS, LANES, batches, probes_of, some
 from row import ROWS, Row
 from rows import load_rows
 from tiny_kernel import ENTRY, Kernel
@@ -23,11 +23,11 @@ def run_on_emulator(kernel: Kernel, target: Target | None) -> list[str]:
     return kernel.complaints(output)
 
 
-@pytest.mark.parametrize("target", [None, AVX2], ids=["host", "avx2"])
+@pytest.mark.parametrize(("target", "limit"), [(None, 80), (AVX2, 20)], ids=["host", "avx2"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_instruction_means_what_its_row_says(row: Row, target: Target | None) -> None:
+def test_instruction_means_what_its_row_says(row: Row, target: Target | None, limit: int) -> None:
     complaints = []
-    for probes in batches(probes_of(row, quick=target is AVX2)):
+    for probes in batches(probes_of(row, some(row.form.spellings(), limit), quick=target is AVX2)):
         kernel = Kernel("sm_90", "8.0")
         for probe in probes:
             kernel.add(probe)
