@@ -15,11 +15,11 @@ SOURCE = "kernel.cu"
 """The file that `.loc 1 ...` names."""
 
 
-def assemble(body: str, parameters: str = "", *, shared_bytes: int = 0, outside: str = "") -> str:
+def assemble(body: str, parameters: str = "", *, shared_bytes: int = 0, local_bytes: int = 0, outside: str = "") -> str:
     """Return a module with one kernel, `k`.
 
-    `parameters` are types such as "u64 u32": they are called a0, a1, ...; `buffer` is the shared array, at shared address 0.
-    `outside` stands before the kernel.
+    `parameters` are types such as "u64 u32": they are called a0, a1, ...; `buffer` is the shared array, at shared address 0, and
+    `depot` a local one. `outside` stands before the kernel.
     """
     declared = ",\n".join(f"\t.param .{type_} a{index}" for index, type_ in enumerate(parameters.split()))
     last: dict[str, int] = {}
@@ -27,6 +27,7 @@ def assemble(body: str, parameters: str = "", *, shared_bytes: int = 0, outside:
         last[prefix] = max(last.get(prefix, 0), int(number))
     registers = "".join(f"\t.reg .{_TYPES[prefix]} %{prefix}<{number + 1}>;\n" for prefix, number in last.items())
     shared = f"\t.shared .align 16 .b8 buffer[{shared_bytes}];\n" if shared_bytes else ""
+    shared += f"\t.local .align 16 .b8 depot[{local_bytes}];\n" if local_bytes else ""
     return (
         f".version 8.4\n.target sm_90\n.address_size 64\n{outside}\n"
         f'.visible .entry k(\n{declared}\n)\n{{\n{registers}{shared}{body}\n}}\n.file 1 "{SOURCE}"\n'

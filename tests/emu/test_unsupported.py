@@ -18,10 +18,8 @@ MISSING = {
     "frobnicate.u32 %r9, %r1;": "frobnicate.u32",
     "mov.u32 %r9, %tid;": "%tid",
     "mov.u32 %clock, %r9;": "%clock",
-    "mov.u64 %rd9, elsewhere;": "elsewhere",
-    "ld.global.u32 %r9, [elsewhere];": "elsewhere",
-    "ld.shared.u32 %r9, [elsewhere];": "elsewhere",
-    "ld.param.u32 %r9, [%rd1];": "%rd1",
+    "mov.u64 %rd9, targets;": "targets",
+    "ld.global.u32 %r9, [targets];": "targets",
     "add.f32 %f1, %f2, 5;": "5",
     "ld.shared.v4.b64 {%rd4, %rd5, %rd6, %rd7}, [%r1];": "32 bytes",
     "call.uni helper, (%r1);": "call.uni",
@@ -56,7 +54,7 @@ def run(before: str, instruction: str, value: int, block: int = 64) -> npt.NDArr
         """,
         "u64 u32",
         shared_bytes=64,
-        outside=".global .align 4 .b8 elsewhere[4];\n.func helper(.param .b32 x) { ret; }",
+        outside=".func helper(.param .b32 x) { ret; }",
     )
     out = np.zeros(block, np.uint32)
     emulate(launch(ptx, 1, block, out, value))

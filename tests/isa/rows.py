@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 THEMES = (
+    "rows_address",
     "rows_integer",
     "rows_logic",
     "rows_compare",

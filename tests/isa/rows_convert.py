@@ -49,11 +49,6 @@ def mov(a: Any) -> Any:
     return a
 
 
-@row("cvta{.to}.global.u64 d, a")
-def cvta_global(a: int) -> int:
-    return a
-
-
 @row("cvt{.sat}.DTYPE.ATYPE d:DTYPE, a:ATYPE", DTYPE=WHOLE, ATYPE=WHOLE, legal=loses)
 def cvt_integer(a: int, *, sat: str, dtype: str) -> int:
     return clamp(a, dtype) if sat else wrap(a, dtype)

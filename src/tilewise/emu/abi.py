@@ -14,6 +14,8 @@ ELEMENTS = 8
 LIBRARY = Path(__file__).parent / "runtime" / "libtilewise_runtime.so"
 
 BARRIERS = 16
+SPACES = {"global": 0, "shared": 1, "local": 2, "const": 3, "param": 3, "generic": 4}
+"""enum tw_space."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED = range(1, 9)
 """enum tw_status."""
@@ -69,13 +71,13 @@ class Block(ctypes.Structure):
 class Buffer(ctypes.Structure):
     """struct tw_buffer."""
 
-    _fields_ = [(name, c_uint64) for name in ("low", "high", "delta", "writable")]
+    _fields_ = [(name, c_uint64) for name in ("low", "high", "delta", "space", "writable")]
 
 
 class Range(ctypes.Structure):
     """struct tw_range."""
 
-    _fields_ = [(name, c_uint64) for name in ("low", "starts", "delta")]
+    _fields_ = [(name, c_uint64) for name in ("low", "starts", "delta", "space")]
 
 
 class Site(ctypes.Structure):
@@ -112,10 +114,9 @@ class _ContextHead(ctypes.Structure):
     """struct tw_context up to its arrays, which stand on cache lines of their own."""
 
     _fields_ = [
-        *(
-            (name, c_void_p)
-            for name in ("params", "shared", "local", "block_counts", "ranges", "histograms", "stop", "thread_ids")
-        ),
+        *((name, c_void_p) for name in ("params", "shared", "local", "block_counts", "ranges")),
+        ("range_count", c_uint64),
+        *((name, c_void_p) for name in ("histograms", "stop", "thread_ids")),
         *((name, c_void_p) for name in RUNTIME_FUNCTIONS),
         *((name, c_uint64) for name in ("shared_bytes", "local_bytes", "dynamic_shared_bytes", "clock")),
         ("ctaid", c_uint32 * 3),

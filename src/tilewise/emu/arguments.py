@@ -11,23 +11,22 @@ from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.blueprint import Blueprint
+from tilewise.emu.lower.memory_map import PlacedVariable
+from tilewise.emu.windows import ARGUMENTS_BASE, BUFFER_ALIGN, GLOBAL_GAP, PARAMETER_WINDOW
 from tilewise.ptx.parameters import check_count, describe, is_pointer, pack_number
 
 if TYPE_CHECKING:
     import numpy as np
 
-FIRST_ADDRESS = 0x7F00_0000_0000
-BUFFER_ALIGN = 512
-"""Where cudaMalloc starts a buffer: sectors then do not depend on where NumPy put an array."""
-GAP_BYTES = 1 << 20
-"""Unmapped addresses after each buffer, so that running past one does not end in the next."""
-
 
 @dataclass(frozen=True, slots=True)
 class BoundBuffer:
-    """An array argument: bytes low..high of the virtual address space are its bytes in this process."""
+    """An array argument, a module variable or the parameters: bytes low..high of the virtual address space stand at `host`."""
 
-    argument: int
+    name: str
+    """What it is, for a message."""
+    space: str
+    """global, const or param."""
     low: int
     high: int
     host: int
@@ -36,10 +35,12 @@ class BoundBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The parameter block, and the buffers that it points to. Keeps the arrays alive."""
+    """The parameter block, the buffers, and what they stand in."""
 
-    parameters: bytes
+    parameters: ctypes.Array[ctypes.c_char]
     buffers: tuple[BoundBuffer, ...]
+    variables: dict[str, np.ndarray[Any, Any]]
+    """The bytes of each module variable."""
     arrays: tuple[Any, ...]
 
 
@@ -55,7 +56,7 @@ def bind(launch: Launch, blueprint: Blueprint) -> Arguments:
     check_count(launch.kernel, parameters, len(launch.args))
     block = bytearray(blueprint.parameter_bytes)
     buffers: list[BoundBuffer] = []
-    next_address = FIRST_ADDRESS
+    next_address = ARGUMENTS_BASE
     for index, (parameter, argument) in enumerate(zip(parameters, launch.args, strict=True)):
         if isinstance(argument, np.ndarray):
             buffer, pointer = _bind_array(index, argument, next_address)
@@ -63,13 +64,31 @@ def bind(launch: Launch, blueprint: Blueprint) -> Arguments:
                 raise TilewiseError(
                     f"argument {index} is an array, but parameter {index} is a {describe(parameter)}: give a number."
                 )
-            next_address = -(-(buffer.high + GAP_BYTES) // BUFFER_ALIGN) * BUFFER_ALIGN
+            next_address = -(-(buffer.high + GLOBAL_GAP) // BUFFER_ALIGN) * BUFFER_ALIGN
             buffers.append(buffer)
             data = struct.pack("<Q", pointer)
         else:
             data = pack_number(index, parameter, argument)
         block[parameter.offset : parameter.offset + len(data)] = data
-    return Arguments(bytes(block), tuple(buffers), launch.args)
+    held = ctypes.create_string_buffer(bytes(block), len(block) + 8)
+    start, place = PARAMETER_WINDOW, ctypes.addressof(held)
+    buffers.append(BoundBuffer("the parameters", "param", start, start + len(block), place, writable=False))
+    variables = {variable.name: _initial_bytes(variable) for variable in blueprint.variables}
+    buffers += [_bind_variable(variable, variables[variable.name]) for variable in blueprint.variables]
+    return Arguments(held, tuple(buffers), variables, launch.args)
+
+
+def _initial_bytes(variable: PlacedVariable) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    held = np.zeros(variable.size, np.uint8)
+    held[: len(variable.initial)] = np.frombuffer(variable.initial, np.uint8)
+    return held
+
+
+def _bind_variable(variable: PlacedVariable, held: np.ndarray[Any, Any]) -> BoundBuffer:
+    space, low = "global" if variable.writable else "const", variable.address
+    return BoundBuffer(f"variable {variable.name}", space, low, low + variable.size, held.ctypes.data, variable.writable)
 
 
 def _bind_array(index: int, array: np.ndarray[Any, Any], low: int) -> tuple[BoundBuffer, int]:
@@ -77,7 +96,7 @@ def _bind_array(index: int, array: np.ndarray[Any, Any], low: int) -> tuple[Boun
     from numpy.lib.array_utils import byte_bounds
 
     first, end = byte_bounds(array) if array.size else (array.ctypes.data, array.ctypes.data)
-    buffer = BoundBuffer(index, low, low + end - first, first, array.flags.writeable)
+    buffer = BoundBuffer(f"argument {index}", "global", low, low + end - first, first, array.flags.writeable)
     return buffer, low + array.ctypes.data - first
 
 
@@ -85,5 +104,8 @@ def buffer_table(buffers: tuple[BoundBuffer, ...]) -> ctypes.Array[abi.Buffer]:
     """The buffers as the runtime reads them."""
     mask = (1 << 64) - 1
     return (abi.Buffer * max(1, len(buffers)))(
-        *(abi.Buffer(buffer.low, buffer.high, (buffer.host - buffer.low) & mask, buffer.writable) for buffer in buffers)
+        *(
+            abi.Buffer(buffer.low, buffer.high, (buffer.host - buffer.low) & mask, abi.SPACES[buffer.space], buffer.writable)
+            for buffer in buffers
+        )
     )

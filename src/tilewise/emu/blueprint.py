@@ -11,7 +11,8 @@ from typing import Any
 
 from tilewise.core.launch import Dim3
 from tilewise.emu.lower.kernel import Analysis, Lowered
-from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.memory_map import PlacedVariable
+from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import Tally
 
 
@@ -43,6 +44,8 @@ class SiteFacts:
     """What the emulator lacks of an instruction without a form, if not all of it."""
     aligned: bool = False
     """A barrier to which all lanes of a warp come together."""
+    is_generic: bool = False
+    """Whether each address says which space it is of; this site then counts those of `space`, and the next ones of others."""
 
     @property
     def bytes(self) -> int:
@@ -72,6 +75,9 @@ class Blueprint:
     """Bytes of a warp's state."""
     groups: int
     """Range-cache entries of the fast function; the careful one needs none."""
+    local_bytes: int
+    """Of each thread."""
+    variables: tuple[PlacedVariable, ...]
     sites: tuple[SiteFacts, ...]
     tally: Tally
     fma: tuple[int, ...]
@@ -91,7 +97,7 @@ class Blueprint:
 
     def to_json(self) -> bytes:
         """The whole as JSON."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        return json.dumps(asdict(self), separators=(",", ":"), default=bytes.hex).encode()
 
 
 def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
@@ -110,11 +116,13 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         words=analysis.frame.words,
         warp_bytes=analysis.frame.bytes,
         groups=fast.groups,
-        sites=tuple(_site_facts(step) for step in program.sites),
+        sites=tuple(_site_facts(step, space) for step, space in program.sites),
+        variables=program.variables,
+        local_bytes=program.local_bytes,
         tally=fast.tally,
         fma=tuple(sum(step.counts_fma and step.instruction.guard is None for step in steps) for steps in program.steps),
         instructions=tuple(len(steps) for steps in program.steps),
-        places=tuple(_site_facts(steps[0]).place if steps else "" for steps in program.steps),
+        places=tuple(_site_facts(steps[0], "").place if steps else "" for steps in program.steps),
         chains=program.chains,
     )
 
@@ -129,9 +137,13 @@ def from_json(text: bytes) -> Blueprint:
             "block_shape": tuple(fields["block_shape"]),
             "parameters": tuple(Parameter(**parameter) for parameter in fields["parameters"]),
             "sites": tuple(SiteFacts(**site) for site in fields["sites"]),
+            "variables": tuple(
+                PlacedVariable(**{**variable, "initial": bytes.fromhex(variable["initial"])}) for variable in fields["variables"]
+            ),
             "tally": Tally(
                 requests=[(block, site) for block, site in tally["requests"]],
                 constant=[(block, site, cost, ways) for block, site, cost, ways in tally["constant"]],
+                requesting=tally["requesting"],
                 histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
             ),
             "fma": tuple(fields["fma"]),
@@ -146,11 +158,11 @@ def _tupled(cell: Any) -> Any:
     return tuple(cell) if isinstance(cell, list) else cell
 
 
-def _site_facts(step: Step) -> SiteFacts:
+def _site_facts(step: Step, space: str) -> SiteFacts:
     instruction, access = step.instruction, step.access
     place = instruction.position.outermost if instruction.position else None
     where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
     if access is None:
         is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
         return SiteFacts(*where, kind="fma" if step.counts_fma else "", missing=step.missing, aligned=is_aligned)
-    return SiteFacts(*where, access.kind, access.space, access.element_bytes, access.count)
+    return SiteFacts(*where, access.kind, space, access.element_bytes, access.count, is_generic=access.space == "generic")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilewise.core.counters import Counters, SiteCounters
 from tilewise.emu.blueprint import Blueprint, SiteFacts
+from tilewise.emu.lower.program import COUNTED_SPACES
 from tilewise.emu.patterns import LANES
 
 Counts = tuple[Any, Any, Any]
@@ -29,6 +30,11 @@ def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counter
         totals[site]["transactions"] += transactions * runs
         if runs:
             _raise_to(totals[site], transactions, ways)
+    for number in tally.requesting:
+        site, cells = tally.histograms[number][0], histograms[32 * number : 32 * number + 32]  # type: ignore[index]
+        runs = sum(map(int, cells))
+        totals[site]["requests"] += runs
+        totals[site]["lanes"] += LANES * runs
     for number, (site, table) in enumerate(tally.histograms):
         for start, (transactions, ways) in enumerate(table):
             times = int(histograms[32 * number + start])  # type: ignore[index]
@@ -40,7 +46,7 @@ def add_up(blueprint: Blueprint, counts: list[Counts], barriers: int) -> Counter
     sites = tuple(
         _site_counters(site, total)
         for site, total in zip(blueprint.sites, totals, strict=True)
-        if site.space and site.space != "async"
+        if site.space in COUNTED_SPACES and (total["requests"] or not site.is_generic)
     )
     written = sum(total["written_bytes"] for total in totals)
     return replace(sum_sites(sites), barriers=barriers, fma=fma, shared_async_store_bytes=written)

@@ -37,6 +37,8 @@ class Emulation:
     seconds: float
     compile_seconds: float
     threads: int
+    variables: dict[str, Any]
+    """What the run left in each module variable within reach: its bytes, as an array. Every launch starts from initial values."""
 
 
 def emulate(
@@ -73,7 +75,7 @@ def emulate(
     counters = add_up(
         kernel.blueprint, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers)
     )
-    return Emulation(counters, seconds, compiled - started + careful, len(run.workers))
+    return Emulation(counters, seconds, compiled - started + careful, len(run.workers), arguments.variables)
 
 
 def _thread_count(threads: int | None, blocks: int) -> int:
@@ -191,7 +193,6 @@ class _Worker:
         self._ranges = (abi.Range * max(1, blueprint.groups))()
         self._sites = site_table(blueprint.sites)
         self._buffers = buffer_table(run.arguments.buffers)
-        self._parameters = ctypes.create_string_buffer(run.arguments.parameters, len(run.arguments.parameters) + 8)
         self._thread_ids = _thread_ids(run.launch.block, blueprint.warps)
         self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
@@ -204,7 +205,7 @@ class _Worker:
         for name in abi.RUNTIME_FUNCTIONS:
             setattr(context, name, runtime.functions[name])
         for name, memory in (
-            ("params", self._parameters),
+            ("params", run.arguments.parameters),
             ("block_counts", self.block_counts),
             ("ranges", self._ranges),
             ("histograms", self.histograms),
@@ -219,6 +220,8 @@ class _Worker:
         ):
             setattr(context, name, ctypes.addressof(memory))
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes
+        context.local_bytes = self.blueprint.local_bytes
+        context.range_count = self.blueprint.groups
         context.shared_bytes = self.blueprint.static_shared_bytes + launch.dynamic_shared_bytes
         context.resident_count = 1
         context.sms = 1
@@ -259,7 +262,13 @@ class _Aligned:
 def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
     """The sites as the runtime reads them."""
     rows = (
-        abi.Site(int(site.space == "shared"), int(site.kind == "store"), site.element_bytes, site.count, int(site.aligned))
+        abi.Site(
+            abi.SPACES["generic"] if site.is_generic else abi.SPACES.get(site.space, 0),
+            int(site.kind == "store"),
+            site.element_bytes,
+            site.count,
+            int(site.aligned),
+        )
         for site in sites
     )
     return (abi.Site * max(1, len(sites)))(*rows)

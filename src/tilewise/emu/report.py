@@ -6,6 +6,7 @@ from tilewise.core.facts import Fault
 from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
+from tilewise.emu.windows import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 
 
 def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuffer, ...]) -> Fault:
@@ -34,8 +35,8 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
         if kind == "missing lanes":
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
-    is_shared = site.space == "shared" or raw.kind == abi.OUT_OF_SHARED
-    where = f"shared address {raw.address}" if is_shared else _near_buffer(int(raw.address), buffers)
+    is_shared = (site.space == "shared" and not site.is_generic) or raw.kind == abi.OUT_OF_SHARED
+    where = f"shared address {raw.address}" if is_shared else _place(int(raw.address), buffers)
     if site.kind == "copy":
         return f"a copy {'to' if is_shared else 'from'} {where}"
     if kind == "misaligned":
@@ -43,13 +44,22 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
     return f"{site.bytes} bytes at {where}"
 
 
+def _place(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
+    """A generic address as one of the space that it is of."""
+    for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
+        if window <= address < window + WINDOW_BYTES:
+            return f"{name} address {address - window}"
+    return _near_buffer(address, buffers)
+
+
 def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
     """The nearest argument, and where the address stands seen from its start."""
-    if not buffers:
+    arrays = [buffer for buffer in buffers if buffer.space != "param"]
+    if not arrays:
         return f"address {address:#x} (no argument is an array)"
 
     def distance(buffer: BoundBuffer) -> int:
         return max(buffer.low - address, address - buffer.high, 0)
 
-    near = min(buffers, key=distance)
-    return f"byte {address - near.low} of argument {near.argument}, which has {near.high - near.low}"
+    near = min(arrays, key=distance)
+    return f"byte {address - near.low} of {near.name}, which has {near.high - near.low}"

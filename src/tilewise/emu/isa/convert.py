@@ -18,12 +18,6 @@ def mov(lanes: Lanes, a: Value) -> Value:
     return a
 
 
-@op("cvta{.to}.SPACE.TYPE d, a", SPACE="global", TYPE="u64", no_effect="space to")
-def cvta_global(lanes: Lanes, a: Value) -> Value:
-    """Global addresses are generic addresses as they stand."""
-    return a
-
-
 # -- integers
 
 

@@ -10,9 +10,9 @@ The emitter takes the modifiers that it names as keyword arguments, in lower cas
 Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
 entry is refused.
 
-Four kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access`
-(only describes an access) and `control`. Lookup is total: one form, or an UnsupportedInstruction. An operand `member` names the
-lanes of the warp that must come together.
+Five kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access`
+(only describes an access), `control` and, without effect, `hint`. Lookup is total: one form, or an UnsupportedInstruction. An
+operand `member` names the lanes of the warp that must come together.
 """
 
 from __future__ import annotations
@@ -42,10 +42,18 @@ LLVM_TYPES = {
     "f32x2": "i64",
     "f32": "float",
     "f64": "double",
+    "b128": "i128",
 }
 """The LLVM type that holds each PTX type. Half types are held as their bits: LLVM's own have holes on processors without them."""
 
-BYTES = {"pred": 1, **{f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}}
+BYTES = {
+    "pred": 1,
+    **{f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)},
+    "bf16": 2,
+    "f16x2": 4,
+    "bf16x2": 4,
+    "b128": 16,
+}
 """Bytes in memory, by PTX type."""
 
 Choices = tuple[str, ...]
@@ -82,7 +90,7 @@ class Form:
 
     syntax: str
     kind: str
-    """op, warp_op, access or control."""
+    """op, warp_op, access, control or hint."""
     pattern: re.Pattern[str]
     flags: tuple[str, ...]
     choices: dict[str, Choices] = field(repr=False)
@@ -153,6 +161,11 @@ def access(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Cal
 def control(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
     """Register an instruction that ends a basic block."""
     return _register(syntax, "control", choices, no_effect)
+
+
+def hint(syntax: str, *, no_effect: str = "", **choices: str | Choices) -> Callable[[Emitter], Emitter]:
+    """Register an instruction that changes neither values nor counts: its operands are not even read."""
+    return _register(syntax, "hint", choices, no_effect)
 
 
 def _register(

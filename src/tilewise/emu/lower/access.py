@@ -11,39 +11,25 @@ Three ways, from fast to careful:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import cast
 
-from tilewise.emu.abi import Context
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Value, vector_type
+from tilewise.emu.lanes import Value, bits_of, vector_type
 from tilewise.emu.lower.body import Body
-from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.checks import Checks, Group, moved, offsets_of
+from tilewise.emu.lower.local import LocalMemory
+from tilewise.emu.lower.program import COUNTED_SPACES
 from tilewise.emu.lower.request import Requests, is_aligned
+from tilewise.emu.lower.step import Step, registers_of
 from tilewise.emu.lower.transfer import Transfer
-from tilewise.emu.patterns import LANES, wrap
+from tilewise.emu.patterns import LANES
+from tilewise.emu.windows import CONSTANT_BASE, GLOBAL_BASE, SHARED_WINDOW, WINDOW_BYTES
 from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
 
 GROUP_BYTES = 1 << 31
 """Lanes further apart are checked one by one: their distance must fit into the arithmetic of a check."""
-
-
-@dataclass(slots=True)
-class Group:
-    """Accesses of one block with one base: a single check covers them. Bytes from the base: first to end (exclusive)."""
-
-    base: Value
-    space: str
-    is_store: bool
-    line: int
-    """Where the check will stand in the text, once all members are known."""
-    first: int
-    end: int
-    pointer: str
-    """The name of what stands after the check: a pointer to the base."""
-    alignments: set[tuple[int, int]] = field(default_factory=set)
-    """(bytes, remainder): base + remainder must be a multiple of bytes."""
 
 
 class Memory:
@@ -54,9 +40,9 @@ class Memory:
         self.lanes = body.lanes
         self.requests = Requests(body)
         self.transfer = Transfer(body.lanes)
-        self.cold: list[str] = []
-        """Lines for the end of the function: what rarely runs."""
-        self._groups: dict[tuple[str, str, bool], Group] = {}
+        self.checks = Checks(body)
+        self._private = ""
+        """Of the access at hand: whether its lanes have memory of their own at one address ("local", "any" for perhaps)."""
 
     def lower(self, step: Step) -> None:
         """Emit one access."""
@@ -65,9 +51,9 @@ class Memory:
         if access.kind in ("copy", "commit", "wait"):
             self._lower_async(step, access)
             return
-        operand = (step.sources if access.kind == "load" else step.sources[:1])[0][0]
+        operand = step.sources[0][0]
         assert isinstance(operand, Address)
-        if access.space == "param":
+        if step.reads_parameter:
             self._load_parameter(step, access, operand)
             return
         base = self._base(operand, access)
@@ -78,19 +64,23 @@ class Memory:
         values = self._stored_values(step, access)
         if access.kind != "load":
             self.body.settle()
+        if access.order == "release" and not self.lanes.dry:
+            self.lanes.emit("fence release")
+        self._private = self._may_be_local(access, operand)
         if self.lanes.dry:
             loaded = self._dry_result(access, base)
         elif self.body.careful or self.body.guard is not None:
-            loaded = self._careful(step, access, self._at(base, operand.offset), values)
+            loaded = self.by_runtime(step, access, moved(self.lanes, base, operand.offset), values, self._active(), counted=False)
         else:
             loaded = self._together(step, access, base, operand.offset, values)
+        if access.order == "acquire" and not self.lanes.dry:
+            self.lanes.emit("fence acquire")
         if access.kind == "load":
             self._write_results(step, loaded)
 
     def finish(self) -> None:
         """Fill in the grouped checks and count the requests whose cost hangs on their alignment."""
-        for group in reversed(self._groups.values()):  # the later ones first: their lines move nobody else's
-            self._emit_group_check(group)
+        self.checks.finish()
         self.requests.finish()
 
     # -- operands
@@ -102,8 +92,16 @@ class Memory:
             return self.body.value(operand.base, type_)
         return self.lanes.constant(LLVM_TYPES[type_], operand.base.value)
 
-    def _at(self, base: Value, offset: int) -> Value:
-        return self.lanes.binary("add", base, self.lanes.constant(base.type, offset)) if offset else base
+    def _may_be_local(self, access: Access, operand: Address) -> str:
+        if access.space == "local":
+            return "local"
+        found = self.body.program.provenance.space_of(registers_of(operand)) if access.space == "generic" else "other"
+        return "" if found == "other" else found
+
+    def row_of(self, step: Step, space: str) -> int:
+        """The number under which a step's accesses to a space are counted."""
+        assert step.site is not None and step.access is not None
+        return step.site + (COUNTED_SPACES.index(space) if step.access.space == "generic" else 0)
 
     def _elements(self, operand: Operand) -> tuple[Operand, ...]:
         return operand.elements if isinstance(operand, Vector) else (operand,)
@@ -111,18 +109,44 @@ class Memory:
     def _stored_values(self, step: Step, access: Access) -> list[Value]:
         if access.kind == "load":
             return []
-        values = [self.body.value(element, access.type) for element in self._elements(step.sources[1][0])]
+        operand, type_ = step.sources[1]
+        if access.whole:
+            values = self._parts(self.body.value(operand, type_), access)
+        else:
+            values = [self.body.value(element, access.type) for element in self._elements(operand)]
         return [self.lanes.full(LLVM_TYPES[access.type], "%dry") if value is None else value for value in values]
+
+    def _parts(self, value: Value | None, access: Access) -> list[Value | None]:
+        """A value of several elements, the lowest first."""
+        if value is None:
+            return [None] * access.count
+        lanes, bits = self.lanes, 8 * access.element_bytes
+        shifts = (lanes.constant(value.type, bits * index) for index in range(access.count))
+        return [lanes.truncate(f"i{bits}", lanes.binary("lshr", value, shift)) for shift in shifts]
 
     def _write_results(self, step: Step, values: Sequence[Value | None]) -> None:
         operand, type_ = step.results[0]
+        if step.access is not None and step.access.whole:
+            self.body.assign(operand, self._whole(values, type_), type_)
+            return
         for element, value in zip(self._elements(operand), values, strict=True):
             if isinstance(element, Register):
                 self.body.write(element.name, value, signed=type_[0] == "s")
 
+    def _whole(self, values: Sequence[Value | None], type_: str) -> Value | None:
+        """The reverse of `_parts`."""
+        lanes, llvm = self.lanes, LLVM_TYPES[type_]
+        result = lanes.constant(llvm, 0)
+        for index, value in enumerate(values):
+            if value is None:
+                return None
+            shift = lanes.constant(llvm, index * bits_of(value.type))
+            result = lanes.binary("or", result, lanes.binary("shl", lanes.extend("zext", llvm, value), shift))
+        return result
+
     def _dry_result(self, access: Access, base: Value) -> list[Value]:
         type_ = LLVM_TYPES[access.type]
-        uniform = base.is_uniform
+        uniform = base.is_uniform and not self._private
         return [Value(type_, "%dry") if uniform else self.lanes.full(type_, "%dry") for _ in range(access.count)]
 
     def _load_parameter(self, step: Step, access: Access, operand: Address) -> None:
@@ -136,11 +160,13 @@ class Memory:
 
     # -- careful: the runtime does it
 
-    def _careful(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
-        mask = self._active()
+    def by_runtime(
+        self, step: Step, access: Access, address: Value, values: list[Value], mask: str, *, counted: bool
+    ) -> list[Value]:
+        """Have the runtime carry out the access, and count it if it is not `counted`."""
         self.body.has_effects = True
         self.body.store_addresses(address)
-        self._call_runtime(step, access, values, mask, counted=False)
+        self._call_runtime(step, access, values, mask, counted=counted)
         return self._runtime_results(access, address, mask)
 
     def _call_runtime(self, step: Step, access: Access, values: list[Value], mask: str, *, counted: bool) -> None:
@@ -155,18 +181,18 @@ class Memory:
         return self.body.context_address("values", element * LANES * access.element_bytes)
 
     def _runtime_results(self, access: Access, address: Value, mask: str) -> list[Value]:
-        """The loaded elements; of a uniform address, the first active lane's."""
+        """The loaded elements; of an address that all lanes share, the first active lane's."""
         if access.kind == "store":
             return []
         type_, results = LLVM_TYPES[access.type], []
-        first = None
-        if address.is_uniform and mask != "-1":
+        first, is_uniform = None, address.is_uniform and not self._private
+        if is_uniform and mask != "-1":
             self.lanes.declare("i32 @llvm.cttz.i32(i32, i1)")
             lane = self.lanes.define(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 false)")
             first = self.lanes.define(f"and i32 {lane}, {LANES - 1}")
         for element in range(access.count):
             slot = self._value_slot(access, element)
-            if address.is_uniform:
+            if is_uniform:
                 place = self.lanes.define(f"getelementptr {type_}, ptr {slot}, i32 {first}") if first else slot
                 results.append(Value(type_, self.lanes.define(f"load {type_}, ptr {place}")))
             else:
@@ -197,9 +223,9 @@ class Memory:
         bytes_ = self._copied_bytes(rest[0][0], size.value) if rest else lanes.constant("i32", size.value)
         if lanes.dry or None in places or bytes_ is None:
             return
-        self.body.store_addresses(self._at(cast(Value, places[0]), source.offset))
+        self.body.store_addresses(moved(lanes, cast(Value, places[0]), source.offset))
         whole = lanes.constant("i32", size.value)
-        for index, value in enumerate((self._at(cast(Value, places[1]), target.offset), bytes_, whole)):
+        for index, value in enumerate((moved(lanes, cast(Value, places[1]), target.offset), bytes_, whole)):
             slot = self.body.context_address("values", 4 * LANES * index)
             lanes.emit(f"store {vector_type('i32')} {lanes.vector(value)}, ptr {slot}")
 
@@ -219,24 +245,49 @@ class Memory:
     # -- all lanes together
 
     def _together(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
-        address = self._at(base, offset)
+        address = moved(self.lanes, base, offset)
+        if self._private == "local":
+            return LocalMemory(self).lower(step, access, address, values)
+        if self._private == "any":
+            return self.by_runtime(step, access, address, values, "-1", counted=False)
+        if access.space == "generic":
+            access, base = self._refine(access, base, offset)
+            address = moved(self.lanes, base, offset)
         if base.is_full or not self._can_group(access, address):
             self.body.has_effects = True
             return self._scattered(step, access, address, values)
-        key = (access.space, f"{base.scalar}", access.kind == "store")
-        if key not in self._groups and self.body.has_effects and not self._is_inside(access, address):
+        if not self.checks.has_group(access, base) and self.body.has_effects and not self._is_inside(access, address):
             return self._checked(step, access, base, offset, values)
-        self.requests.count(step, access, address)
         if self._is_inside(access, address):
-            pointer = self._shared_pointer(base.base())
+            self.requests.count(self.row_of(step, "shared"), access, address)
+            pointer = self.checks.shared_pointer(base.base())
         else:
-            pointer = self._grouped_pointer(key, access, base, offset)
+            group = self.checks.group(access, base, offset)
+            pointer = group.pointer
+            if access.space == "generic":
+                self.requests.defer(self._by_space(step, access, address), address, lambda: self.checks.entry(group))
+            elif access.space in COUNTED_SPACES:
+                self.requests.count(self.row_of(step, access.space), access, address)
         if access.kind == "store":
             self.body.has_effects = True
-        return self.transfer.at_offsets(access, pointer, self._offsets(base, offset), values)
+        return self.transfer.at_offsets(access, pointer, offsets_of(base, offset), values)
 
-    def _offsets(self, base: Value, offset: int) -> tuple[int, ...]:
-        return tuple(lane + offset for lane in base.offsets) if base.offsets else (offset,) * LANES
+    def _refine(self, access: Access, base: Value, offset: int) -> tuple[Access, Value]:
+        """A generic access, as one of a space where its address is known to be of that space and nothing can go wrong with it."""
+        if base.low is None or base.high is None:
+            return access, base
+        if SHARED_WINDOW <= base.low <= base.high < SHARED_WINDOW + WINDOW_BYTES:
+            distance = self.lanes.binary("sub", base, self.lanes.constant(base.type, SHARED_WINDOW))
+            shared, inside = self.lanes.truncate("i32", distance), replace(access, space="shared")
+            return (inside, shared) if self._is_inside(inside, moved(self.lanes, shared, offset)) else (access, base)
+        if base.low >= GLOBAL_BASE:
+            return replace(access, space="global"), base
+        is_constant = CONSTANT_BASE <= base.low <= base.high < GLOBAL_BASE
+        return (replace(access, space="const") if is_constant else access), base
+
+    def _by_space(self, step: Step, access: Access, address: Value) -> int:
+        assert step.site is not None
+        return self.requests.count_by_space(step.site, access, address)
 
     def _can_group(self, access: Access, address: Value) -> bool:
         """Whether a scalar exists for which every lane is aligned, and the lanes stand near enough for one check of all."""
@@ -251,131 +302,40 @@ class Memory:
         low, high = (min(address.offsets), max(address.offsets)) if address.offsets else (0, 0)
         return address.low + low >= 0 and address.high + high + access.bytes <= self.body.program.static_shared_bytes
 
-    # -- grouped
-
-    def _grouped_pointer(self, key: tuple[str, str, bool], access: Access, base: Value, offset: int) -> str:
-        """A pointer to the base's scalar part, after a check that covers this access."""
-        offsets = self._offsets(base, offset)
-        first, end = min(offsets), max(offsets) + access.bytes
-        group = self._groups.get(key)
-        if group is None:
-            self.body.context_field("shared")  # loaded before the check, which may need it
-            line, pointer = len(self.lanes.lines), self.lanes.fresh("%pointer")
-            group = Group(base.base(), access.space, access.kind == "store", line, first, end, pointer)
-            self._groups[key] = group
-            self.lanes.lines.append("")
-        group.first, group.end = min(group.first, first), max(group.end, end)
-        if not is_aligned(access, self._at(base, offset)):
-            group.alignments.add((access.bytes, offsets[0] % access.bytes))
-        return group.pointer
-
-    def _shared_pointer(self, base: Value) -> str:
-        if base.constant is not None:
-            return self.body.address(self.body.context_field("shared"), base.constant)
-        return self.lanes.define(f"getelementptr i8, ptr {self.body.context_field('shared')}, i32 {base.scalar}")
-
-    def _emit_group_check(self, group: Group) -> None:
-        """Write the check of a group into the line kept for it."""
-        lanes, after = self.lanes, self.lanes.lines[group.line + 1 :]
-        del lanes.lines[group.line :]
-        self._emit_check(group, f"bail{self.body.position}", lanes.fresh("checked"))
-        lanes.lines += after
-
-    def _emit_check(self, group: Group, bail: str, go_on: str) -> None:
-        """Branch to `bail` or `go_on`, open `go_on` and define the pointer to the base there."""
-        ok = self._alignment_ok(group)
-        if group.space == "shared":
-            self._emit_shared_check(group, ok, bail, go_on)
-        else:
-            self._emit_range_check(group, ok, bail, go_on)
-
-    def _emit_shared_check(self, group: Group, ok: str | None, bail: str, go_on: str) -> None:
-        lanes = self.lanes
-        first = lanes.define(f"add i32 {group.base.scalar}, {wrap(group.first, 32)}")
-        start = lanes.define(f"zext i32 {first} to i64")
-        end = lanes.define(f"add i64 {start}, {group.end - group.first}")
-        limit = lanes.define(f"load i64, ptr {self.body.context_address('shared_bytes')}")
-        inside = lanes.define(f"icmp ule i64 {end}, {limit}")
-        condition = lanes.define(f"and i1 {ok}, {inside}") if ok else inside
-        lanes.emit(f"br i1 {condition}, label %{go_on}, label %{bail}, !prof !0")
-        lanes.label(go_on)
-        base = lanes.define(f"sub i64 {start}, {group.first}")  # not the scalar: scalar + offset may have wrapped
-        lanes.emit(f"{group.pointer} = getelementptr i8, ptr {self.body.context_field('shared')}, i64 {base}")
-
-    def _alignment_ok(self, group: Group) -> str | None:
-        ok, type_ = None, group.base.type
-        for size, remainder in sorted(group.alignments):
-            moved = self.lanes.define(f"add {type_} {group.base.scalar}, {remainder}")
-            low_bits = self.lanes.define(f"and {type_} {moved}, {size - 1}")
-            aligned = self.lanes.define(f"icmp eq {type_} {low_bits}, 0")
-            ok = self.lanes.define(f"and i1 {ok}, {aligned}") if ok else aligned
-        return ok
-
-    def _emit_range_check(self, group: Group, ok: str | None, bail: str, go_on: str) -> None:
-        """Global memory: the buffer that this group fell in last, else the runtime looks for another."""
-        lanes, index = self.lanes, self.body.kernel.groups
-        self.body.kernel.groups += 1
-        if ok:
-            aligned = lanes.fresh("aligned")
-            lanes.emit(f"br i1 {ok}, label %{aligned}, label %{bail}, !prof !0")
-            lanes.label(aligned)
-        start = lanes.define(f"add i64 {group.base.scalar}, {group.first}")
-        ranges = lanes.define(f"load ptr, ptr {self.body.context_address('ranges')}")
-        entry = self.body.address(ranges, 24 * index)
-        inside = self._inside_range(entry, start)
-        search = lanes.fresh("search")
-        lanes.emit(f"br i1 {inside}, label %{go_on}, label %{search}, !prof !0")
-        lanes.label(go_on)
-        delta = lanes.define(f"load i64, ptr {self.body.address(entry, 16)}")
-        host = lanes.define(f"add i64 {group.base.scalar}, {delta}")
-        lanes.emit(f"{group.pointer} = inttoptr i64 {host} to ptr")
-        resolve = lanes.fresh("%resolve")
-        extent = group.end - group.first
-        found = lanes.fresh("%found")
-        self.cold += [
-            f"{search}:",
-            f"  {resolve}.at = getelementptr i8, ptr %context, i64 {Context.resolve.offset}",
-            f"  {resolve} = load ptr, ptr {resolve}.at",
-            f"  {found} = call i32 {resolve}(ptr %context, i32 {index}, i64 {start}, i64 {extent}, i32 {int(group.is_store)})",
-            f"  {found}.yes = icmp ne i32 {found}, 0",
-            f"  br i1 {found}.yes, label %{go_on}, label %{bail}",
-        ]
-
-    def _inside_range(self, entry: str, start: str) -> str:
-        lanes = self.lanes
-        low = lanes.define(f"load i64, ptr {entry}")
-        starts = lanes.define(f"load i64, ptr {self.body.address(entry, 8)}")
-        return lanes.define(f"icmp ult i64 {lanes.define(f'sub i64 {start}, {low}')}, {starts}")
-
     # -- checked: this access alone
 
     def _checked(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
         """An access at scalar + offsets after something has happened in the block: its own check, the runtime as fallback."""
-        lanes, offsets = self.lanes, self._offsets(base, offset)
-        self.requests.count(step, access, self._at(base, offset))
-        for value in values:  # made before the ways part, since both need them
-            lanes.vector(value)
-        for name in ("access", "resolve", "shared"):
-            self.body.context_field(name)
+        lanes, offsets, address = self.lanes, offsets_of(base, offset), moved(self.lanes, base, offset)
+        self.prepare_fork(values)
         quick, slow, joined = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
         is_store, pointer = access.kind == "store", lanes.fresh("%pointer")
         group = Group(base.base(), access.space, is_store, 0, min(offsets), max(offsets) + access.bytes, pointer)
-        if not is_aligned(access, self._at(base, offset)):
+        if not is_aligned(access, moved(self.lanes, base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
-        self._emit_check(group, slow, quick)
+        self.checks.emit(group, slow, quick)
+        if access.space == "generic":
+            self.requests.count_in_space(self._by_space(step, access, address), address, lambda: self.checks.entry(group))
+        elif access.space in COUNTED_SPACES:
+            self.requests.count(self.row_of(step, access.space), access, address)
         done = self.transfer.at_offsets(access, pointer, offsets, values)
         for value in done:
             self._make(value)
         lanes.emit(f"br label %{joined}")
         lanes.label(slow)
-        address = self._at(base, offset)
         apart = lanes.patterned(address.base(), address.offsets) if address.offsets else address.base()
-        self.body.store_addresses(apart)  # a value of its own: a vector that is made here is not there behind the join
-        self._call_runtime(step, access, values, "-1", counted=True)
-        fallback = self._runtime_results(access, base, "-1")
+        # A value of its own: a vector that is made here is not there behind the join.
+        fallback = self.by_runtime(step, access, apart, values, "-1", counted=access.space != "generic")
         lanes.emit(f"br label %{joined}")
         lanes.label(joined)
-        return [self._merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
+        return [self.merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
+
+    def prepare_fork(self, values: list[Value]) -> None:
+        """Make what both ways need before they part."""
+        for value in values:
+            self.lanes.vector(value)
+        for name in ("access", "resolve", "shared", "local", "histograms"):
+            self.body.context_field(name)
 
     def _make(self, value: Value) -> None:
         """Load now what would be loaded where it is used: the ways meet behind it."""
@@ -383,7 +343,8 @@ class Memory:
             self.lanes.vector(value)
         value.halves = None
 
-    def _merge(self, a: Value, from_a: str, b: Value, from_b: str) -> Value:
+    def merge(self, a: Value, from_a: str, b: Value, from_b: str) -> Value:
+        """A value where two ways meet."""
         if a.is_uniform:
             return Value(a.type, self.lanes.define(f"phi {a.type} [ {a.scalar}, %{from_a} ], [ {b.scalar}, %{from_b} ]"))
         wide = vector_type(a.type)

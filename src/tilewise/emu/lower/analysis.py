@@ -10,7 +10,8 @@ from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
-from tilewise.emu.lower.program import Program, Step
+from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import Shape, allow_zero, join
 
 WIDEN_AFTER = 4
@@ -75,7 +76,7 @@ def _dry_run(lanes: Lanes, kernel: Kernel, position: int) -> tuple[Body, bool]:
 
 def run_step(body: Body, memory: Memory, step: Step) -> None:
     """Lower one instruction that does not end its block."""
-    if step.form is None or step.control is not None:
+    if step.form is None or step.control is not None or step.form.kind == "hint":
         return
     body.guard = body.predicate(step) if step.instruction.guard is not None else None
     if step.access is not None:

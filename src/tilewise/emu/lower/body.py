@@ -16,9 +16,10 @@ from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of, is_float, vector_type
 from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
-from tilewise.emu.lower.program import Program, Step
+from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.scattered import Scattered
 from tilewise.emu.lower.special import CHANGING, special_register
+from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
 from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
@@ -115,8 +116,8 @@ class Body:
                 return lanes.constant(f"i{width}", bits)
             case Vector(elements):
                 return self._pack(elements, llvm)
-            case Symbol(name, offset) if name in self.program.shared:
-                return lanes.constant(llvm, self.program.shared[name] + offset)
+            case Symbol(name, offset) if name in self.program.symbols:
+                return lanes.constant(llvm, self.program.symbols[name] + offset)
         raise AssertionError(f"{operand} is no operand that find_missing lets pass")
 
     def _view(self, value: Value, llvm: str) -> Value:

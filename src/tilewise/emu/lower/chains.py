@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of
-from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.step import Step
 from tilewise.ptx.ast import Register
 
 ENOUGH_CHAINS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewise.emu import abi
 from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
-from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
 
 LEFT = -1

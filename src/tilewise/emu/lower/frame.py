@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tilewise.emu.abi import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import bits_of
-from tilewise.emu.lower.program import CARRY, Program
+from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.step import CARRY
 from tilewise.emu.patterns import LANES, Shape
 
 VECTOR_ALIGN = 64

@@ -88,15 +88,15 @@ def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...]) -> list[s
     _count_run(body)
     flow.end(steps[-1] if steps and (steps[-1].form is None or steps[-1].control is not None) else None)
     bails = f"%bail{position}"
-    if any(bails in line for line in (*lanes.lines[start:], *memory.cold)):
+    if any(bails in line for line in (*lanes.lines[start:], *memory.checks.cold)):
         resume = f"%resume.at{position}"
-        memory.cold += [
+        memory.checks.cold += [
             f"bail{position}:",
             f"  {resume} = getelementptr i8, ptr %warp, i64 {abi.Warp.resume.offset}",
             f"  store i32 {position}, ptr {resume}",
             f"  ret i32 {abi.TO_CAREFUL}",
         ]
-    return memory.cold
+    return memory.checks.cold
 
 
 def _count_run(body: Body) -> None:

@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
 
 from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.launch import Dim3
-from tilewise.emu.isa import Form, find_form
-from tilewise.emu.isa.memory import Access
-from tilewise.emu.isa.spec import BYTES
+from tilewise.emu.isa import find_form
+from tilewise.emu.lower.memory_map import (
+    LOCAL_WORD,
+    PlacedVariable,
+    code_addresses,
+    layout,
+    placed_variables,
+    shared_layout,
+    variable_addresses,
+)
+from tilewise.emu.lower.provenance import Provenance, trace
 from tilewise.emu.lower.rewriting import rewrite
+from tilewise.emu.lower.step import Step, match
 from tilewise.emu.lower.support import find_missing
-from tilewise.ptx.ast import Address, Function, Instruction, Negated, Operand, Pair, PtxModule, Register, Variable, Vector
+from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW
+from tilewise.ptx.ast import Function, Instruction, PtxModule
 from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.liveness import live_in
 
-DYNAMIC_SHARED_ALIGN = 16
-CARRY = "carry flag"
-"""The hidden register of add.cc and its like; PTX has no name with a blank in it."""
+COUNTED_SPACES = ("global", "shared", "local")
+"""In the order of enum tw_space."""
 
-
-@dataclass(slots=True)
-class Step:
-    """One instruction with its form; `form` is None where the table has none (it then traps if reached)."""
-
-    instruction: Instruction
-    form: Form | None
-    modifiers: dict[str, str] = field(default_factory=dict)
-    results: list[tuple[Operand, str]] = field(default_factory=list)
-    """Destinations with their PTX types."""
-    sources: list[tuple[Operand, str]] = field(default_factory=list)
-    access: Access | None = None
-    control: str | None = None
-    """branch, exit, barrier or arrival."""
-    missing: str = ""
-    """What the emulator lacks of an instruction whose opcode it has, for a message; the step has no form then."""
-    site: int | None = None
-    """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
-
-    @property
-    def meets(self) -> bool:
-        """Whether lanes of the warp must come together for it."""
-        return self.form is not None and self.form.meets
-
-    @property
-    def counts_fma(self) -> bool:
-        """Whether it multiplies and adds floats."""
-        return self.form is not None and self.form.counts_fma
-
-    @property
-    def reads(self) -> set[str]:
-        """Registers whose values it needs."""
-        names = {name for operand, _ in self.sources for name in _registers(operand)}
-        if self.instruction.guard:
-            names |= {self.instruction.guard.register} | self.writes
-        return names
-
-    @property
-    def writes(self) -> set[str]:
-        """Registers that it sets."""
-        return {name for operand, _ in self.results for name in _registers(operand)}
+Site = tuple[Step, str]
+"""An instruction that counts, may fail or waits, and the space whose accesses are counted there, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +45,18 @@ class Program:
     """Blocks that always run one after another when all lanes are together: the fast function's blocks."""
     live_in: tuple[frozenset[str], ...]
     live_out: tuple[frozenset[str], ...]
-    sites: tuple[Step, ...]
+    sites: tuple[Site, ...]
     parameters: dict[str, int]
     """Byte offset of each parameter."""
     parameter_bytes: int
-    shared: dict[str, int]
-    """Byte offset of each shared variable."""
+    symbols: dict[str, int]
+    """The address of each variable, parameter and function: of shared ones within shared memory, of others their generic one."""
+    variables: tuple[PlacedVariable, ...]
+    """Module variables within reach."""
     static_shared_bytes: int
+    local_bytes: int
+    """Of each thread."""
+    provenance: Provenance
 
     @property
     def threads(self) -> int:
@@ -102,18 +76,23 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     """
     function = find_kernel(module, kernel)
     parameters, parameter_bytes = layout(function.parameters)
-    shared, shared_bytes = _shared_layout(module, function)
+    shared, shared_bytes = shared_layout((*module.variables, *function.variables))
+    local, local_bytes = layout(variable for variable in function.variables if variable.space == "local")
+    addresses = {**code_addresses(module), **variable_addresses(module)}
+    windows = {LOCAL_WINDOW: local, PARAMETER_WINDOW: parameters}
+    placed = {name: window + offset for window, offsets in windows.items() for name, offset in offsets.items()}
+    symbols = {**addresses, **placed, **shared}
 
-    def match(instruction: Instruction) -> Step:
-        step = _match(instruction)
-        missing = find_missing(step, shared, parameters) if step.form is not None else ""
+    def decode(instruction: Instruction) -> Step:
+        step = match(instruction)
+        missing = find_missing(step, symbols) if step.form is not None else ""
         return Step(instruction, None, missing=missing) if missing else step
 
-    function = rewrite(function, lambda instruction: match(instruction).form is None)
+    function = rewrite(function, lambda instruction: decode(instruction).form is None)
     cfg = build_cfg(function, _ends_block, _starts_block)
     number = {block: position for position, block in enumerate(cfg.order)}
-    sites: list[Step] = []
-    steps = tuple(_number_sites([match(item) for item in cfg.blocks[block].instructions], sites) for block in cfg.order)
+    sites: list[Site] = []
+    steps = tuple(_number_sites([decode(item) for item in cfg.blocks[block].instructions], sites) for block in cfg.order)
     successors = tuple(
         () if _is_cut(block_steps) else tuple(number[after] for after in cfg.successors[block])
         for block, block_steps in zip(cfg.order, steps, strict=True)
@@ -131,8 +110,11 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
         sites=tuple(sites),
         parameters=parameters,
         parameter_bytes=parameter_bytes,
-        shared=shared,
+        symbols=symbols,
+        variables=placed_variables(module, function, addresses),
         static_shared_bytes=shared_bytes,
+        local_bytes=-(-local_bytes // LOCAL_WORD) * LOCAL_WORD,
+        provenance=trace((step for block in steps for step in block), set(local)),
     )
 
 
@@ -145,28 +127,6 @@ def find_kernel(module: PtxModule, name: str) -> Function:
     if name not in entries:
         raise TilewiseError(f"the module has no kernel {name!r}.{nearest(name, entries)}")
     return entries[name]
-
-
-def layout(variables: tuple[Variable, ...]) -> tuple[dict[str, int], int]:
-    """Return each variable's byte offset, one after another at its alignment, and the bytes of all."""
-    offsets, end = {}, 0
-    for variable in variables:
-        end = -(-end // variable.align) * variable.align
-        offsets[variable.name] = end
-        end += BYTES[variable.type] * (1 if variable.count is None else variable.count)
-    return offsets, end
-
-
-def _shared_layout(module: PtxModule, function: Function) -> tuple[dict[str, int], int]:
-    """Static variables first; all `extern` arrays begin together where the static ones end."""
-    shared = [variable for variable in (*module.variables, *function.variables) if variable.space == "shared"]
-    offsets, end = layout(tuple(variable for variable in shared if not variable.external))
-    dynamic = [variable for variable in shared if variable.external]
-    if dynamic:
-        align = max(DYNAMIC_SHARED_ALIGN, *(variable.align for variable in dynamic))
-        end = -(-end // align) * align
-        offsets.update({variable.name: end for variable in dynamic})
-    return offsets, end
 
 
 def _ends_block(instruction: Instruction) -> bool:
@@ -206,66 +166,19 @@ def _runs_on(steps: tuple[Step, ...]) -> bool:
     return last is None or last.control is None or (last.control == "branch" and last.instruction.guard is None)
 
 
-def _number_sites(steps: list[Step], sites: list[Step]) -> tuple[Step, ...]:
+def _number_sites(steps: list[Step], sites: list[Site]) -> tuple[Step, ...]:
     """The steps of a block, up to the first that has no form: nothing past it is ever reached."""
     end = next((place for place, step in enumerate(steps) if step.form is None), len(steps)) + 1
     for step in steps[:end]:
-        if _is_site(step):
+        if step.is_site:
             step.site = len(sites)
-            sites.append(step)
+            generic = step.access is not None and step.access.space == "generic"
+            sites += [(step, space) for space in (COUNTED_SPACES if generic else [step.access.space if step.access else ""])]
     return tuple(steps[:end])
 
 
 def _is_cut(steps: tuple[Step, ...]) -> bool:
     return bool(steps) and steps[-1].form is None
-
-
-def _is_site(step: Step) -> bool:
-    """Whether the step counts, may fail or waits."""
-    if step.access is not None:
-        return step.access.space != "param"
-    waits = step.meets or step.control in ("barrier", "arrival")
-    return step.form is None or waits or (step.counts_fma and step.instruction.guard is not None)
-
-
-def _match(instruction: Instruction) -> Step:
-    found = find_form(instruction.opcode, len(instruction.operands))
-    if found is None:
-        return Step(instruction, None)
-    form, modifiers = found
-    step = Step(instruction, form, modifiers)
-    for operand, spec in zip(instruction.operands, form.operands, strict=False):  # the last may be absent
-        parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
-        (step.results if spec.is_result else step.sources).extend(
-            (part, spec.resolve(modifiers, index)) for index, part in enumerate(parts)
-        )
-    if "in" in form.carry:
-        step.sources.append((Register(CARRY), "pred"))
-    if "out" in form.carry:
-        step.results.append((Register(CARRY), "pred"))
-    if form.kind == "access":
-        step.access = cast(Access, form.emit(**modifiers))
-    elif form.kind == "control":
-        step.control = cast(str, form.emit(**modifiers))
-        if step.control == "branch":
-            step.sources = []
-    return step
-
-
-def _registers(operand: Operand) -> list[str]:
-    """The ordinary registers that an operand names."""
-    match operand:
-        case Register(name, special):
-            return [] if special else [name]
-        case Negated(register):
-            return [register.name]
-        case Address(base, _):
-            return _registers(base)
-        case Vector(elements):
-            return [name for element in elements for name in _registers(element)]
-        case Pair(first, second):
-            return [half.name for half in (first, second) if isinstance(half, Register)]
-    return []
 
 
 def _live_in(cfg: Cfg, steps: dict[int, tuple[Step, ...]]) -> tuple[frozenset[str], ...]:

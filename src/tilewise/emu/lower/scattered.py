@@ -85,7 +85,7 @@ class _Builder:
     def _count(self, addresses: str) -> None:
         """Count the request: sectors of lanes in address order here, anything else in the runtime."""
         lanes = self.lanes
-        if self.access.space == "shared" or self.access.bytes > SECTOR_BYTES:
+        if self.access.space != "global" or self.access.bytes > SECTOR_BYTES:
             self._call_count()
             return
         sector = lanes.define(f"lshr {WIDE} {addresses}, {lanes.literal('i64', [5] * LANES)}")

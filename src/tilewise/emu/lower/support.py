@@ -9,7 +9,7 @@ from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.ptx.ast import Address, Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
 
 if TYPE_CHECKING:
-    from tilewise.emu.lower.program import Step
+    from tilewise.emu.lower.step import Step
 
 WHOLE_VECTORS = frozenset(
     f"%{name}" for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -19,28 +19,22 @@ MAX_SHARED_BYTES = 16
 """A lane's widest access to shared memory."""
 
 
-def find_missing(step: Step, shared: Collection[str], parameters: Collection[str]) -> str:
-    """Return what of an instruction the emulator does not take, such as "%clock" or "32 bytes a lane"; "" if it takes all.
+def find_missing(step: Step, symbols: Collection[str]) -> str:
+    """Return what of an instruction the emulator does not take, such as "%tid" or "32 bytes a lane"; "" if it takes all.
 
-    `shared` and `parameters` are the names of the kernel's variables in shared memory and of its parameters.
+    `symbols` are the names that stand for addresses.
     """
     access = step.access
     if access is not None and access.space == "shared" and access.bytes > MAX_SHARED_BYTES:
         return f"{access.bytes} bytes a lane"
     for operand, type_ in step.sources:
-        if isinstance(operand, Address):
-            known = parameters if access is not None and access.space == "param" else shared
-            takes = isinstance(operand.base, Symbol) and operand.base.name in known
-            if access is None or access.space != "param":
-                takes = takes or _is_source(operand.base, "b64", shared)
-        else:
-            takes = _is_source(operand, type_, shared)
-        if not takes:
+        base, type_ = (operand.base, "b64") if isinstance(operand, Address) else (operand, type_)
+        if not _is_source(base, type_, symbols):
             return _spell(operand)
     return next((_spell(operand) for operand, _ in step.results if not _is_destination(operand)), "")
 
 
-def _is_source(operand: Operand, type_: str, shared: Collection[str]) -> bool:
+def _is_source(operand: Operand, type_: str, symbols: Collection[str]) -> bool:
     match operand:
         case Register(name, special):
             return not special or name not in WHOLE_VECTORS
@@ -49,9 +43,9 @@ def _is_source(operand: Operand, type_: str, shared: Collection[str]) -> bool:
         case Integer():
             return LLVM_TYPES.get(type_, "i64")[0] == "i"
         case Symbol(name):
-            return name in shared
+            return name in symbols
         case Vector(elements):
-            return all(_is_source(element, type_, shared) for element in elements)
+            return all(_is_source(element, type_, symbols) for element in elements)
     return False
 
 

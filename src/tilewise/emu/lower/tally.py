@@ -20,6 +20,8 @@ class Tally:
     """(block, site, transactions, ways) of requests that cost the same every time."""
     histograms: list[tuple[int, tuple[tuple[int, int], ...]]] = field(default_factory=list)
     """(site, transactions and ways by the scalar address modulo 32): histogram number i counts the addresses."""
+    requesting: list[int] = field(default_factory=list)
+    """The histograms of which each count is a request with all lanes besides: those of one space of generic addresses."""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,8 +1,10 @@
 // One access, lane by lane: bounds, alignment, the bytes themselves. Compiled kernels come here with the lanes' addresses when not all
-// lanes are active or when a quick check failed.
+// lanes are active, when a quick check failed, or when lanes may be in different state spaces.
 #include <string.h>
 
 #include "tilewise.h"
+
+enum { LOCAL_WORD = 4 };
 
 const struct tw_buffer* tw_find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
@@ -12,54 +14,105 @@ const struct tw_buffer* tw_find_buffer(const struct tw_context* context, uint64_
     return 0;
 }
 
+enum tw_space tw_space_of(uint64_t address) {
+    if (address - TW_SHARED_WINDOW < TW_WINDOW_BYTES) return TW_SHARED;
+    if (address - TW_LOCAL_WINDOW < TW_WINDOW_BYTES) return TW_LOCAL;
+    return TW_GLOBAL;
+}
+
+static int inside(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && size - offset >= bytes; }
+
+// Makes a range-cache entry hold the buffer, or the shared memory, that an access falls in; generic addresses only go by this.
 uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
+    struct tw_range* range = &context->ranges[group];
+    if (tw_space_of(address) == TW_SHARED) {
+        if (!inside(address - TW_SHARED_WINDOW, extent, context->shared_bytes)) return 0;
+        *range = (struct tw_range){TW_SHARED_WINDOW, context->shared_bytes - extent + 1,
+                                   (uint64_t)(uintptr_t)context->shared - TW_SHARED_WINDOW, TW_SHARED};
+        return 1;
+    }
     const struct tw_buffer* buffer = tw_find_buffer(context, address, extent);
     if (!buffer || (is_store && !buffer->writable)) return 0;
-    struct tw_range* range = &context->ranges[group];
-    range->low = buffer->low;
-    range->starts = buffer->high - buffer->low - extent + 1;
-    range->delta = buffer->delta;
+    *range = (struct tw_range){buffer->low, buffer->high - buffer->low - extent + 1, buffer->delta, buffer->space};
     return 1;
 }
 
-// Where a lane's bytes stand in this process, or 0 after reporting why there are none.
-static uint8_t* locate(struct tw_context* context, const struct tw_warp* warp, uint32_t site_index, uint32_t lane) {
-    const struct tw_site* site = &context->sites[site_index];
-    const uint64_t address = context->addresses[lane], bytes = (uint64_t)site->element_bytes * site->elements;
-    if (address % bytes) {
-        tw_report(context, warp, TW_MISALIGNED, site_index, lane, address);
-        return 0;
+// Where a lane's bytes stand in this process: `bytes`, or its local memory from `offset` on, if `bytes` is 0.
+struct place {
+    uint8_t* bytes;
+    uint64_t offset;
+};
+
+// Returns the kind of fault, or -1 if there is none.
+static int locate(const struct tw_context* context, enum tw_space space, uint64_t address, uint64_t bytes, uint32_t is_store,
+                  struct place* place) {
+    uint64_t offset = address;
+    if (space == TW_GENERIC || space == TW_LOCAL) {
+        const enum tw_space found = tw_space_of(address);
+        if (space == TW_LOCAL && found != TW_LOCAL) return TW_OUT_OF_BOUNDS;
+        space = found;
+        offset -= space == TW_SHARED ? TW_SHARED_WINDOW : space == TW_LOCAL ? TW_LOCAL_WINDOW : 0;
     }
-    if (site->space == TW_SHARED) {
-        if (address <= context->shared_bytes && context->shared_bytes - address >= bytes) return context->shared + address;
-        tw_report(context, warp, TW_OUT_OF_BOUNDS, site_index, lane, address);
-        return 0;
+    if (space == TW_SHARED) {
+        if (!inside(offset, bytes, context->shared_bytes)) return TW_OUT_OF_BOUNDS;
+        *place = (struct place){context->shared + offset, 0};
+        return -1;
+    }
+    if (space == TW_LOCAL) {
+        if (!inside(offset, bytes, context->local_bytes)) return TW_OUT_OF_BOUNDS;
+        *place = (struct place){0, offset};
+        return -1;
     }
     const struct tw_buffer* buffer = tw_find_buffer(context, address, bytes);
-    if (!buffer || (site->is_store && !buffer->writable)) {
-        tw_report(context, warp, buffer ? TW_READ_ONLY : TW_OUT_OF_BOUNDS, site_index, lane, address);
-        return 0;
+    if (!buffer) return TW_OUT_OF_BOUNDS;
+    if (is_store && !buffer->writable) return TW_READ_ONLY;
+    *place = (struct place){(uint8_t*)(uintptr_t)(address + buffer->delta), 0};
+    return -1;
+}
+
+// Copies between a lane's local memory, whose words stand 32 lanes apart, and plain bytes.
+static void copy_local(const struct tw_context* context, uint64_t offset, uint32_t lane, uint8_t* bytes, uint32_t size, uint32_t is_store) {
+    while (size) {
+        const uint32_t part = size < LOCAL_WORD ? size : LOCAL_WORD;
+        uint8_t* word = context->local + (offset / LOCAL_WORD * TW_LANES + lane) * LOCAL_WORD + offset % LOCAL_WORD;
+        memcpy(is_store ? word : bytes, is_store ? bytes : word, part);
+        offset += part;
+        bytes += part;
+        size -= part;
     }
-    return (uint8_t*)(uintptr_t)(address + buffer->delta);
+}
+
+static void transfer(struct tw_context* context, const struct tw_site* site, const struct place* place, uint32_t lane) {
+    const uint32_t size = site->element_bytes;
+    for (uint32_t element = 0; element < site->elements; ++element) {
+        uint8_t* value = context->values + ((uint64_t)element * TW_LANES + lane) * size;
+        const uint64_t moved = (uint64_t)element * size;
+        if (!place->bytes)
+            copy_local(context, place->offset + moved, lane, value, size, site->is_store);
+        else if (site->is_store)
+            memcpy(place->bytes + moved, value, size);
+        else
+            memcpy(value, place->bytes + moved, size);
+    }
 }
 
 void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_index, uint32_t mask, uint32_t counted) {
     if (!mask) return;
     if (!counted) tw_count(context, site_index, mask);
     const struct tw_site* site = &context->sites[site_index];
-    const uint32_t size = site->element_bytes;
+    const uint64_t bytes = (uint64_t)site->element_bytes * site->elements;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        uint8_t* bytes = locate(context, warp, site_index, lane);
-        for (uint32_t element = 0; element < site->elements; ++element) {
-            uint8_t* value = context->values + ((uint64_t)element * TW_LANES + lane) * size;
-            if (!bytes) {
-                if (!site->is_store) memset(value, 0, size);  // a reported access is masked off
-            } else if (site->is_store) {
-                memcpy(bytes + (uint64_t)element * size, value, size);
-            } else {
-                memcpy(value, bytes + (uint64_t)element * size, size);
-            }
+        const uint64_t address = context->addresses[lane];
+        struct place place;
+        const int fault =
+            address % bytes ? TW_MISALIGNED : locate(context, (enum tw_space)site->space, address, bytes, site->is_store, &place);
+        if (fault < 0) {
+            transfer(context, site, &place, lane);
+            continue;
         }
+        tw_report(context, warp, (enum tw_fault_kind)fault, site_index, lane, address);
+        for (uint32_t element = 0; element < site->elements && !site->is_store; ++element)  // a reported access is masked off
+            memset(context->values + ((uint64_t)element * TW_LANES + lane) * site->element_bytes, 0, site->element_bytes);
     }
 }

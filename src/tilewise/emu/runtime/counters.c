@@ -68,24 +68,59 @@ static uint32_t count_served_together(const uint64_t* addresses, uint32_t mask, 
     return !is_store && (agree_in_pairs(addresses, mask, 1) || agree_in_pairs(addresses, mask, 2)) ? 2 * lanes : lanes;
 }
 
-void tw_count(struct tw_context* context, uint32_t site_index, uint32_t mask) {
-    const struct tw_site* site = &context->sites[site_index];
-    struct tw_site_counts* counts = &context->site_counts[site_index];
-    const uint32_t bytes = site->element_bytes * site->elements;
-    uint64_t transactions = 0;
-    if (site->space == TW_GLOBAL) {
-        transactions = tw_count_sectors(context->addresses, mask, bytes);
-    } else {
-        const uint32_t width = count_served_together(context->addresses, mask, bytes, site->is_store);
-        for (uint32_t first = 0; first < TW_LANES; first += width) {
-            const uint32_t part = width == TW_LANES ? mask : mask & (((1u << width) - 1) << first);
-            const uint32_t ways = part ? count_ways(context->addresses, part, bytes) : 0;
-            transactions += ways;
-            if (ways > counts->worst_ways) counts->worst_ways = ways;
-        }
+// Wavefronts of shared memory; raises the site's worst conflict.
+static uint64_t count_wavefronts(struct tw_site_counts* counts, const uint64_t* addresses, uint32_t mask, uint32_t bytes, uint32_t is_store) {
+    const uint32_t width = count_served_together(addresses, mask, bytes, is_store);
+    uint64_t wavefronts = 0;
+    for (uint32_t first = 0; first < TW_LANES; first += width) {
+        const uint32_t part = width == TW_LANES ? mask : mask & (((1u << width) - 1) << first);
+        const uint32_t ways = part ? count_ways(addresses, part, bytes) : 0;
+        wavefronts += ways;
+        if (ways > counts->worst_ways) counts->worst_ways = ways;
     }
+    return wavefronts;
+}
+
+// Sectors of local memory, where a word of each of the 32 lanes stands side by side.
+static uint64_t count_local_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
+    uint64_t places[TW_LANES], sectors = 0;
+    for (uint32_t word = 0; word < (bytes + WORD_BYTES - 1) / WORD_BYTES; ++word) {
+        for (uint32_t lane = 0; lane < TW_LANES; ++lane)
+            places[lane] = ((addresses[lane] / WORD_BYTES + word) * TW_LANES + lane) * WORD_BYTES;
+        sectors += tw_count_sectors(places, mask, WORD_BYTES);
+    }
+    return sectors;
+}
+
+static void count_in(struct tw_context* context, uint32_t site_index, enum tw_space space, uint32_t row, uint32_t mask) {
+    const struct tw_site* site = &context->sites[site_index];
+    struct tw_site_counts* counts = &context->site_counts[site_index + row];
+    const uint32_t bytes = site->element_bytes * site->elements;
+    if (!mask || space == TW_CONSTANT) return;
+    const uint64_t transactions = space == TW_SHARED  ? count_wavefronts(counts, context->addresses, mask, bytes, site->is_store)
+                                  : space == TW_LOCAL ? count_local_sectors(context->addresses, mask, bytes)
+                                                      : tw_count_sectors(context->addresses, mask, bytes);
     counts->requests += 1;
     counts->lanes += (uint64_t)__builtin_popcount(mask);
     counts->transactions += transactions;
     if (transactions > counts->worst) counts->worst = transactions;
+}
+
+// Counts a request. One by generic addresses counts as one in each space that its lanes fall in; the rows of its site are in the order of
+// enum tw_space.
+void tw_count(struct tw_context* context, uint32_t site_index, uint32_t mask) {
+    const enum tw_space space = (enum tw_space)context->sites[site_index].space;
+    if (space != TW_GENERIC) {
+        count_in(context, site_index, space, 0, mask);
+        return;
+    }
+    uint32_t lanes[3] = {0, 0, 0};
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        const uint64_t address = context->addresses[lane];
+        const enum tw_space found = tw_space_of(address);
+        const struct tw_buffer* buffer = found == TW_GLOBAL ? tw_find_buffer(context, address, 1) : 0;
+        if (!buffer || buffer->space == TW_GLOBAL) lanes[found] |= 1u << lane;
+    }
+    for (uint32_t row = 0; row < 3; ++row) count_in(context, site_index, (enum tw_space)row, row, lanes[row]);
 }

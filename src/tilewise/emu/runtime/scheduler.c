@@ -42,6 +42,7 @@ static uint64_t draw(struct tw_context* context, uint64_t below) {
 }
 
 static void take_up(struct tw_context* context, struct tw_block* block) {
+    if (block != context->block) memset(context->ranges, 0, context->range_count * sizeof *context->ranges);  // some hold its shared memory
     context->block = block;
     context->shared = block->shared;
     context->ctaid[0] = (uint32_t)(block->number % context->nctaid[0]);

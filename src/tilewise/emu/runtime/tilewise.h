@@ -18,7 +18,16 @@ enum tw_status {
     TW_YIELDED = 8,      // lanes have gone round a loop that waits for others often enough: these come first now
 };
 
-enum tw_space { TW_GLOBAL = 0, TW_SHARED = 1 };
+enum tw_space {
+    TW_GLOBAL = 0,
+    TW_SHARED = 1,
+    TW_LOCAL = 2,
+    TW_CONSTANT = 3,  // read only, and not counted: constant memory and parameters
+    TW_GENERIC = 4,   // an access whose address says which
+};
+
+// Windows of generic addresses (windows.py). Anything else is a buffer's.
+static const uint64_t TW_LOCAL_WINDOW = 0x01000000, TW_SHARED_WINDOW = 0x02000000, TW_WINDOW_BYTES = 0x01000000;
 
 enum tw_fault_kind {
     TW_OUT_OF_BOUNDS = 0,
@@ -74,12 +83,12 @@ struct tw_warp {
 
 // A buffer of the launch: virtual addresses low..high (high exclusive) stand at address + delta in this process.
 struct tw_buffer {
-    uint64_t low, high, delta, writable;
+    uint64_t low, high, delta, space, writable;
 };
 
 // The last buffer that a group of accesses fell in: its lowest byte, at address a, is inside if a - low < starts. All zero: none yet.
 struct tw_range {
-    uint64_t low, starts, delta;
+    uint64_t low, starts, delta, space;
 };
 
 struct tw_site {
@@ -128,6 +137,7 @@ struct tw_context {
     uint8_t* local;          // of this warp: 32 lanes side by side for each word of four bytes
     uint64_t* block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
     struct tw_range* ranges;
+    uint64_t range_count;
     uint64_t* histograms;
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
@@ -181,6 +191,7 @@ uint32_t tw_run_warp(struct tw_context*, struct tw_warp*);
 void tw_wait(struct tw_context*, struct tw_warp*);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
+enum tw_space tw_space_of(uint64_t address);
 const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
 void tw_forget_copies(struct tw_context*);
