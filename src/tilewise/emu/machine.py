@@ -7,8 +7,8 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from tilewise.core.counters import Counters
 from tilewise.core.errors import KernelFault, TilewiseError, UnsupportedInstruction
@@ -16,9 +16,9 @@ from tilewise.core.facts import Fault
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, bind, buffer_table
-from tilewise.emu.blueprint import SiteFacts
+from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.budget import Budget
-from tilewise.emu.compiled import CompiledKernel, compile_kernel
+from tilewise.emu.compiled import compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
 from tilewise.emu.report import describe_fault
@@ -27,6 +27,18 @@ MAX_THREADS_PER_BLOCK = 1024
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
 POLL_SECONDS = 0.1
+
+
+class RunnableKernel(Protocol):
+    """What a kernel must have to be run; compiled.py makes them."""
+
+    blueprint: Blueprint
+    fast_address: int
+    careful_seconds: float
+
+    def careful_address(self) -> int:
+        """The careful function."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,21 @@ def emulate(
             f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
         )
     kernel = compile_kernel(launch, target)
+    compile_seconds = time.perf_counter() - started
+    emulation = run_kernel(kernel, launch, threads=threads, blocks=blocks, max_instructions=max_instructions)
+    return replace(emulation, compile_seconds=emulation.compile_seconds + compile_seconds)
+
+
+def run_kernel(
+    kernel: RunnableKernel,
+    launch: Launch,
+    *,
+    threads: int | None = None,
+    blocks: Sequence[int] | None = None,
+    max_instructions: int | None = None,
+) -> Emulation:
+    """Run a launch of a kernel that is compiled; as `emulate`."""
+    started = time.perf_counter()
     arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
     chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
@@ -100,7 +127,7 @@ class _Run:
     def __init__(
         self,
         launch: Launch,
-        kernel: CompiledKernel,
+        kernel: RunnableKernel,
         arguments: Arguments,
         threads: int | None,
         chosen: ctypes.Array[ctypes.c_uint64] | None,

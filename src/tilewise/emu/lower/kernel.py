@@ -14,6 +14,7 @@ from tilewise.emu.lower.flow import Flow
 from tilewise.emu.lower.frame import Frame, lay_out
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.tally import Tally
+from tilewise.emu.lower.watch import Watch
 from tilewise.emu.patterns import Shape
 
 FUNCTION = "warp"
@@ -49,14 +50,14 @@ def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
     return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
 
 
-def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lowered:
-    """Return one of the kernel's two functions, for vector registers of so many bits."""
+def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watch | None = None) -> Lowered:
+    """Return one of the kernel's two functions, for vector registers of so many bits; a careful one may be watched."""
     program, lanes = analysis.program, Lanes()
     kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
     cold: list[str] = []
     chains = tuple((position,) for position in range(len(program.steps))) if careful else program.chains
     for chain in chains:
-        cold += _lower_chain(lanes, kernel, chain)
+        cold += _lower_chain(lanes, kernel, chain, watch)
     cases = " ".join(f"i32 {head}, label %block{head}" for head, *_ in chains)
     text = [*_entry(careful, cases), *lanes.lines, *cold, *_stop(lanes.lines)]
     declarations = "\n".join(sorted(lanes.declarations | kernel.scattered.declarations))
@@ -69,7 +70,7 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512) -> Lower
     return Lowered(ir, kernel.tally, kernel.groups)
 
 
-def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...]) -> list[str]:
+def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...], watch: Watch | None) -> list[str]:
     """Emit blocks that run one after another as one; return the lines that belong at the function's end."""
     position, body = chain[0], Body(lanes, kernel, chain)
     memory, flow = Memory(body), Flow(body)
@@ -83,7 +84,8 @@ def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...]) -> list[s
             flow.meet(steps[0])
     for step in steps:
         if step.form is not None and step.control is None:
-            run_step(body, memory, step)
+            lower_step = run_step if watch is None or not watch.wants(step) else watch.lower
+            lower_step(body, memory, step)
     memory.finish()
     _count_run(body)
     flow.end(steps[-1] if steps and (steps[-1].form is None or steps[-1].control is not None) else None)
