@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test check bench-emulator picture lock clean
+.PHONY: help setup demo test gpu check bench-emulator picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -25,6 +25,9 @@ demo: $(STAMP) ## climb the ladder at 512^3 on this machine's CPU
 
 test: $(STAMP) ## run the tests
 	$(BIN)/pytest -n auto
+
+gpu: $(STAMP) ## run the tests that need an NVIDIA GPU
+	$(BIN)/pytest -m gpu
 
 check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an empty environment
 	$(BIN)/ruff format --check

@@ -20,7 +20,10 @@ WRONG_RESULT = 1
 DEFAULT_SIZE = 512
 MOST_DIGITS = 20
 """More than any size has; Python itself refuses to read numbers of thousands of digits."""
-OPTIONS = ("--rungs", "--device", "--tile", "--layout", "--sample-blocks", "--seed", "--threads", "--save", "--json", "--help")
+OPTIONS = (
+    *("--rungs", "--device", "--tile", "--layout", "--sample-blocks", "--seed", "--threads", "--save", "--json", "--help"),
+    *("--on", "--counters", "--emulated"),
+)
 
 
 def ladder(
@@ -42,9 +45,25 @@ def ladder(
         Path | None, typer.Option(metavar="DIR", help="Write ladder.json and a roofline, as SVG and PNG, into this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for each plan of a rung.")] = False,
+    on: Annotated[str, typer.Option(help="Where to run: emulator counts, gpu times beside cuBLAS.")] = "emulator",
+    counters: Annotated[bool, typer.Option("--counters", help="On a GPU: count with Nsight Compute (ncu) too.")] = False,
+    emulated: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="On a GPU: counts of the emulator to stand beside, from ladder --json.")
+    ] = None,
 ) -> None:
     """Climb from the naive product to tiled ones, counting all."""
     M, N, K = parse_sizes(sizes or [])
+    if on == "gpu":
+        from tilewise.cli.ladder_gpu import climb_on_gpu, refuse_emulator_options
+
+        refuse_emulator_options(device, sample_blocks, threads)
+        names = None if rungs is None else [name.strip() for name in rungs.split(",")]
+        climb_on_gpu((M, N, K), layout, names, tile, seed, counters=counters, emulated=emulated, save=save, as_json=as_json)
+        return
+    if on != "emulator":
+        raise TilewiseError(f"--on {on} is no place to run.{nearest(on, ('emulator', 'gpu'))}")
+    if counters or emulated is not None:
+        raise TilewiseError("--counters and --emulated belong to --on gpu: the emulator counts by itself.")
 
     # Loaded once the arguments are read: --help and their errors need none of it.
     from tilewise.engine import ladder as engine

@@ -92,6 +92,12 @@ class Gpu:
         return number // 1000, number % 1000 // 10
 
     @functools.cached_property
+    def bus_id(self) -> str:
+        """Where it is on the PCI bus, as nvidia-smi names it too."""
+        raw: bytes = self.call("cuDeviceGetPCIBusId", 32, self._device)
+        return raw.split(b"\0")[0].decode()
+
+    @functools.cached_property
     def own_stream(self) -> int:
         """A stream for callers that have none; it waits for no other."""
         with self.current():

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def show_progress() -> Iterator[Callable[[Step], None] | None]:
-    """Show a bar while the block runs and remove it afterwards; yields what to tell each step to, or None without a terminal."""
+def show_bar() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show a bar while the block runs and remove it afterwards.
+
+    Yields what to tell what comes next, with how many of how many steps are behind it; None without a terminal.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -24,7 +27,14 @@ def show_progress() -> Iterator[Callable[[Step], None] | None]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def tell(step: Step) -> None:
-            bar.update(task, description=f"{step.rung} {step.stage}", completed=step.done, total=step.total)
+        def tell(text: str, done: int, total: int) -> None:
+            bar.update(task, description=text, completed=done, total=total)
 
         yield tell
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[Step], None] | None]:
+    """Show a bar for the steps of a climb; see `show_bar`."""
+    with show_bar() as tell:
+        yield None if tell is None else lambda step: tell(f"{step.rung} {step.stage}", step.done, step.total)

@@ -140,6 +140,10 @@ class FakeDriver:
         ctypes.memmove(target, source, size)
         return (0,)
 
+    def cuMemsetD8Async(self, address: int, value: int, size: int, stream: int) -> tuple[int]:
+        ctypes.memset(address, value, size)
+        return (0,)
+
     def cuStreamCreate(self, flags: int) -> tuple[int, int]:
         self._streams += 1
         return 0, self._streams
