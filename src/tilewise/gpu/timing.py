@@ -19,6 +19,8 @@ from tilewise.gpu.driver import Gpu
 Work = Callable[[int, int], object]
 """Enqueues one call: on a stream, with the inputs of that number."""
 Method = Literal["graph", "events"]
+LEAST_SECONDS = 1e-7
+"""No call is taken to be shorter: events tell half a microsecond apart [CUDA Runtime API, cudaEventElapsedTime]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def time_interleaved(gpu: Gpu, works: Mapping[str, Work], *, sets: int, effort: 
             gpu.synchronize(stream)
             turns[name] = stack.enter_context(_prepare_turn(gpu, work, stream, sets, effort))
         total = sum(turn.take(stream) for turn in turns.values())
-        rounds = max(effort.least_rounds, min(effort.most_rounds, math.ceil(effort.total_seconds / total)))
+        rounds = max(effort.least_rounds, min(effort.most_rounds, math.ceil(effort.total_seconds / max(LEAST_SECONDS, total))))
         seconds: dict[str, list[float]] = {name: [] for name in turns}
         order = list(turns)
         for _ in range(rounds):
@@ -128,7 +130,7 @@ def _prepare_turn(gpu: Gpu, work: Work, stream: int, sets: int, effort: Effort) 
 
     probe = _Turn(gpu, lambda stream: run_calls(stream, 3), 3, "events")
     probe.take(stream)
-    calls = max(sets, math.ceil(effort.round_seconds / max(1e-7, probe.take(stream) / probe.calls)))
+    calls = max(sets, math.ceil(effort.round_seconds / max(LEAST_SECONDS, probe.take(stream) / probe.calls)))
     probe.close()
     graph = _capture(gpu, stream, lambda: run_calls(stream, calls))
     if graph is None:

@@ -60,6 +60,8 @@ class FakeDriver:
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=SimpleNamespace(value=1))
     CUevent_flags = SimpleNamespace(CU_EVENT_DISABLE_TIMING=SimpleNamespace(value=2))
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+    SECONDS_A_LAUNCH = 1e-3
+    """What the clock that events read goes on by."""
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared")
     CUpointer_attribute = SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL="ordinal")
 
@@ -75,8 +77,11 @@ class FakeDriver:
         self.waits: list[tuple[int, int]] = []
         """Stream that waits, and stream that it waits for."""
         self.contexts: list[int] = []
+        self.seconds = 0.0
         self._events: dict[int, int] = {}
+        self._times: dict[int, float] = {}
         self._streams = 100
+        self._captured: list[tuple[Any, ...]] | None = None
 
     def adopt(self, array: npt.NDArray[Any]) -> int:
         """Make a host array's memory the GPU's; return the address of its first byte."""
@@ -156,7 +161,7 @@ class FakeDriver:
         return 0, len(self._events)
 
     def cuEventRecord(self, event: int, stream: int) -> tuple[int]:
-        self._events[event] = stream
+        self._events[event], self._times[event] = stream, self.seconds
         return (0,)
 
     def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> tuple[int]:
@@ -166,11 +171,48 @@ class FakeDriver:
     def cuEventQuery(self, event: int) -> tuple[int]:
         return (0,)
 
+    def cuEventSynchronize(self, event: int) -> tuple[int]:
+        return (0,)
+
+    def cuEventElapsedTime(self, start: int, end: int) -> tuple[int, float]:
+        return 0, 1e3 * (self._times[end] - self._times[start])
+
     def cuEventDestroy(self, event: int) -> tuple[int]:
         return (0,)
 
     def cuThreadExchangeStreamCaptureMode(self, mode: int) -> tuple[int, int]:
         return 0, 0
+
+    def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[int]:
+        self._captured = []
+        return (0,)
+
+    def cuStreamEndCapture(self, stream: int) -> tuple[int, Any]:
+        captured, self._captured = self._captured, None
+        return 0, captured
+
+    def cuGraphInstantiate(self, graph: Any, flags: int) -> tuple[int, Any]:
+        return 0, graph
+
+    def cuGraphLaunch(self, graph: Any, stream: int) -> tuple[int]:
+        for launch in graph:
+            self._run(*launch)
+        return (0,)
+
+    def cuGraphUpload(self, graph: Any, stream: int) -> tuple[int]:
+        return (0,)
+
+    def cuGraphDestroy(self, graph: Any) -> tuple[int]:
+        return (0,)
+
+    def cuGraphExecDestroy(self, graph: Any) -> tuple[int]:
+        return (0,)
+
+    def cuStreamDestroy(self, stream: int) -> tuple[int]:
+        return (0,)
+
+    def cuDeviceGetPCIBusId(self, length: int, device: int) -> tuple[int, bytes]:
+        return 0, b"0000:01:00.0\0"
 
     def cuPointerGetAttribute(self, attribute: str, pointer: int) -> tuple[int, int]:
         found = self._find(pointer)
@@ -207,8 +249,16 @@ class FakeDriver:
                 args.append(np.frombuffer(data, TYPES[parameter.type])[0] if parameter.type in TYPES else number)
         grid = (columns, rows, layers)
         self.launches.append((name, grid, stream))
-        emulate(Launch(module, name, grid, (x, y, z), tuple(args), dynamic_shared_bytes=shared), threads=1)
+        launch = Launch(module, name, grid, (x, y, z), tuple(args), dynamic_shared_bytes=shared)
+        if self._captured is None:
+            self._run(launch)
+        else:
+            self._captured.append((launch,))
         return (0,)
+
+    def _run(self, launch: Launch) -> None:
+        emulate(launch, threads=1)
+        self.seconds += self.SECONDS_A_LAUNCH
 
     def _find(self, pointer: int) -> Bytes | None:
         for address, data in self.memory.items():
