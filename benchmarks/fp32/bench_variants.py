@@ -76,8 +76,8 @@ def time_size(size: int, b_by_k: int) -> None:
         runs[str(variant)] = run
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
-        for name, run in runs.items():
-            times[name].append(milliseconds(run))
+        for name, contestant in runs.items():
+            times[name].append(milliseconds(contestant))
     cublas = statistics.median(times["cuBLAS"])
     print(f"\n{size}^3, layout {'rc' if b_by_k else 'rr'}: TFLOP/s and of cuBLAS")
     for name, taken in sorted(times.items(), key=lambda item: statistics.median(item[1])):
@@ -96,7 +96,11 @@ def build(variant: Variant, b_by_k: int, a: torch.Tensor, b: torch.Tensor, c: to
     size = a.shape[0]
     pointers = tuple(cupy.uint64(tensor.data_ptr()) for tensor in (a, b, c))
     grid, threads = (size // variant.BN, size // variant.BM), (32 * variant.WARPS_DOWN * variant.WARPS_ACROSS,)
-    return lambda: kernel(grid, threads, pointers + (cupy.int32(size),) * 6, shared_mem=shared)
+
+    def run() -> None:
+        kernel(grid, threads, pointers + (cupy.int32(size),) * 6, shared_mem=shared)
+
+    return run
 
 
 def milliseconds(run: Callable[[], object]) -> float:
@@ -108,7 +112,7 @@ def milliseconds(run: Callable[[], object]) -> float:
     run()
     end.record()
     end.synchronize()
-    return start.elapsed_time(end) / 2
+    return float(start.elapsed_time(end)) / 2
 
 
 if __name__ == "__main__":

@@ -305,8 +305,12 @@ class Lanes:
 
     def binary(self, op: str, a: Value, b: Value) -> Value:
         """An integer operation by its LLVM name, wrapping at the operands' width. Shift counts must be below the width."""
-        if a.constant is not None and b.constant is not None and a.is_uniform and b.is_uniform:
-            return self.constant(a.type, _FOLD[op](a.constant, b.constant, bits_of(a.type)))
+        if a.constant is not None and b.constant is not None:
+            bits = bits_of(a.type)
+            if a.is_uniform and b.is_uniform:
+                return self.constant(a.type, _FOLD[op](a.constant, b.constant, bits))
+            both = zip(_known_lanes(a), _known_lanes(b), strict=True)
+            return self.patterned(self.constant(a.type, 0), tuple(_FOLD[op](x, y, bits) for x, y in both))
         if a.is_uniform and b.is_uniform:
             return self._uniform_binary(op, a, b)
         if not (a.is_full or b.is_full):
@@ -352,17 +356,18 @@ class Lanes:
         return None
 
     def _patterned_bitwise(self, op: str, a: Value, b: Value) -> Value | None:
-        """Bitwise with a constant: the bits below the scalar's known zeros belong to the offsets alone."""
-        if b.constant is None or not b.is_uniform:
+        """Bitwise with lanes known beforehand: the bits below the scalar's known zeros belong to the offsets alone."""
+        if b.constant is None:
             a, b = b, a
-        if b.constant is None or not b.is_uniform or a.offsets is None or not fits_below(a.offsets, a.zeros):
+        if b.constant is None or not fits_below(a.offsets or (0,), a.zeros):
             return None
-        bits = bits_of(a.type)
-        if a.zeros >= bits:  # the scalar is 0
-            return self.patterned(self.constant(a.type, 0), tuple(_FOLD[op](x, b.constant, bits) for x in a.offsets))
-        low_bits = (1 << a.zeros) - 1
-        high = self.binary(op, a.base(), self.constant(a.type, b.constant & ~low_bits))
-        return self.patterned(high, tuple(_FOLD[op](x, b.constant & low_bits, bits) for x in a.offsets))
+        low_bits, bits, known = (1 << a.zeros) - 1, bits_of(a.type), _known_lanes(b)
+        above = {lane & ~low_bits for lane in known}
+        if len(above) > 1:
+            return None
+        high = self.binary(op, a.base(), self.constant(a.type, above.pop()))
+        offsets = a.offsets or (0,) * LANES
+        return self.patterned(high, tuple(_FOLD[op](x, lane & low_bits, bits) for x, lane in zip(offsets, known, strict=True)))
 
     def extend(self, op: str, type_: str, a: Value) -> Value:
         """sext or zext to a wider integer type."""
@@ -493,6 +498,13 @@ class Lanes:
             for half in a.halves
         }
         return casts[a.halves[0]], casts[a.halves[1]]
+
+
+def _known_lanes(value: Value) -> tuple[int, ...]:
+    """The lanes of a value whose scalar is a constant."""
+    assert value.constant is not None
+    bits = bits_of(value.type)
+    return tuple(wrap(value.constant + offset, bits) for offset in value.offsets or (0,) * LANES)
 
 
 def spell(wide: str, type_: str) -> str:

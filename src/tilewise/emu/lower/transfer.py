@@ -9,6 +9,8 @@ from tilewise.emu.patterns import LANES, is_contiguous, is_repeated
 
 FEW = 4
 """Up to so many distinct addresses are loaded one by one and blended."""
+WINDOWS = (16, 32, 64)
+"""Elements that are loaded at once for lanes that read close together: whole registers."""
 
 
 class Transfer:
@@ -24,6 +26,8 @@ class Transfer:
         if access.count > 1 and is_contiguous(offsets, access.bytes):
             at = self._moved(pointer, offsets[0])
             return self._load_block(access, at) if access.kind == "load" else self._store_block(access, at, values)
+        if access.count > 1 and access.kind == "load" and (window := _window(access, offsets)) is not None:
+            return self._load_window(access, pointer, offsets, window)
         results = []
         for element in range(access.count):
             moved = tuple(offset + element * access.element_bytes for offset in offsets)
@@ -139,6 +143,30 @@ class Transfer:
             results.append(Value(type_, halves=(half, half)))
         return results
 
+    def _load_window(self, access: Access, pointer: str, offsets: tuple[int, ...], window: int) -> list[Value]:
+        """Lanes close together in some order: all that they read in one load, then each element picked out."""
+        lanes, type_, size, first = self.lanes, LLVM_TYPES[access.type], access.element_bytes, min(offsets)
+        wide = f"<{window} x {type_}>"
+        whole = lanes.define(f"load {wide}, ptr {self._moved(pointer, first)}, align 1")
+        results = []
+        for element in range(access.count):
+            moved = tuple(offset + element * size for offset in offsets)
+            places = [(offset - first) // size for offset in moved]
+            halves = self._halves(type_, pointer, moved, size) if lanes.lazy else None
+            if halves is None and lanes.lazy:
+                low, high = (self._pick(wide, whole, places[start : start + HALF]) for start in (0, HALF))
+                halves = (Half(low), Half(low if places[:HALF] == places[HALF:] else high))
+            if halves is not None:
+                results.append(Value(type_, halves=halves))
+            else:
+                results.append(lanes.full(type_, self._pick(wide, whole, places)))
+        return results
+
+    def _pick(self, wide: str, whole: str, places: list[int]) -> str:
+        """Elements of a vector, by their places."""
+        order = self.lanes.literal("i32", places)
+        return self.lanes.define(f"shufflevector {wide} {whole}, {wide} poison, <{len(places)} x i32> {order}")
+
     def _load_block(self, access: Access, pointer: str) -> list[Value]:
         """Lanes side by side, each with `count` elements: one load, then each element picked out."""
         lanes, type_, count = self.lanes, LLVM_TYPES[access.type], access.count
@@ -167,6 +195,14 @@ class Transfer:
         woven = lanes.define(f"shufflevector {wide} {parts[0]}, {wide} poison, <{width} x i32> {order}")
         lanes.emit(f"store {wide} {woven}, ptr {pointer}, align 1")
         return []
+
+
+def _window(access: Access, offsets: tuple[int, ...]) -> int | None:
+    """Elements from the first to the last that any lane reads, where they are few enough to be loaded at once; else None."""
+    size, first = access.element_bytes, min(offsets)
+    span = (max(offsets) - first) // size + access.count
+    whole = all((offset - first) % size == 0 for offset in offsets)
+    return span if whole and span in WINDOWS and len(set(offsets)) > 1 else None
 
 
 def _mangled(type_: str) -> str:
