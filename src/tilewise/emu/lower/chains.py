@@ -1,8 +1,8 @@
 """Multiply-adds of a register tile, emitted accumulator by accumulator instead of k-step by k-step.
 
 A thread tile has more accumulators than a processor has vector registers: in program order every multiply-add would load and
-store one. Within a block the order between accumulators is free: patches of a few rows and columns take all their k-steps at once,
-in registers, and the order of each sum stays as written. Lanes.lazy keeps the multiply-adds back until the block's end.
+store one. Within a block the order between accumulators is free. So patches of a few rows and columns take all their k-steps at
+once, in registers, and the order of each sum stays as written. Lanes.lazy keeps the multiply-adds back until the block's end.
 """
 
 from __future__ import annotations
