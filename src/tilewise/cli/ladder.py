@@ -68,6 +68,7 @@ def ladder(
     # Loaded once the arguments are read: --help and their errors need none of it.
     from tilewise.engine import ladder as engine
     from tilewise.engine.choice import out_of_reach
+    from tilewise.engine.rung_objects import to_objects
     from tilewise.hw.device_file import find_device
     from tilewise.render.files import open_folder
     from tilewise.render.json import as_json as to_json
@@ -92,7 +93,7 @@ def ladder(
             progress=progress,
         )
     if as_json:
-        print(to_json([row.to_json() for row in rows]))
+        print(to_json(to_objects(rows)))
     else:
         render_ladder(rows, open_console(), tile=tile, left_out=out_of_reach(target) if names is None else ())
     if folder is not None:
@@ -104,11 +105,12 @@ def ladder(
 
 
 def _save(rows: Sequence[LadderRow], device: Device, folder: Path) -> None:
+    from tilewise.engine.rung_objects import to_objects
     from tilewise.render.files import write_whole
     from tilewise.render.json import as_json as to_json
     from tilewise.render.roofline import draw_roofline
 
-    write_whole(folder / "ladder.json", f"{to_json([row.to_json() for row in rows])}\n".encode())
+    write_whole(folder / "ladder.json", f"{to_json(to_objects(rows))}\n".encode())
     if find_spec("matplotlib") is None:
         message = f"{folder} has ladder.json and no pictures: they need matplotlib (pip install 'tilewise[plot]')."
         print(f"tilewise: {message}", file=sys.stderr)

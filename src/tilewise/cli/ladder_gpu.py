@@ -38,6 +38,7 @@ def climb_on_gpu(
     """Run the climb and show it; exits with 1 if a result is wrong."""
     from tilewise.core.problem import Problem, as_layout
     from tilewise.engine.ladder_gpu import ladder_on_gpu, read_emulated
+    from tilewise.engine.rung_objects import to_objects
     from tilewise.render.files import open_folder, write_whole
     from tilewise.render.json import as_json as to_json
     from tilewise.render.ladder_gpu import render_ladder_on_gpu
@@ -49,7 +50,7 @@ def climb_on_gpu(
     folder = None if save is None else open_folder(save)
     with show_bar() as progress:
         rows = ladder_on_gpu(problem, rungs=rungs, tile=tile, seed=seed, counters=counters, emulated=counts, progress=progress)
-    text = to_json([row.to_json() for row in rows])
+    text = to_json(to_objects(rows))
     if as_json:
         print(text)
     else:

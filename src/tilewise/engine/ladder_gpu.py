@@ -20,7 +20,8 @@ from tilewise.engine.gpu_operands import GpuOperands
 from tilewise.engine.gpu_row import COUNTED, GpuRow
 from tilewise.engine.operands import Matrix, Order, product_launch
 from tilewise.engine.peers import has_cublas, open_peers, true_float32
-from tilewise.gpu.counters import profile
+from tilewise.engine.rung_objects import from_objects
+from tilewise.gpu.counters import count_launches
 from tilewise.gpu.device import device_of
 from tilewise.gpu.driver import Gpu, open_gpu
 from tilewise.gpu.memory import Memory
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from tilewise.hw.device import Device
 
 CUBLAS = "cublas"
+PEAK = "multiply-adds alone"
 PEAK_ROUNDS = 4000
 """Of fma_peak: some 10 ms on any GPU of the catalogue."""
-PEAK_REPETITIONS = 5
 
 Progress = Callable[[str, int, int], None]
 """Is told what comes next, and how many of how many steps are behind it."""
@@ -75,8 +76,9 @@ def ladder_on_gpu(
         tell(f"{choice.label} checking", 2 * number + 1, total)
         comparisons[choice.label] = _check(gpu, operands, prepared[choice.label])
     tell("timing", 2 * len(choices), total)
-    peak = measure_fma_peak(gpu, device)
-    timings = _time(gpu, operands, prepared, effort)
+    work, peak_flops = peak_work(gpu, device)
+    timings = _time(gpu, operands, prepared, {PEAK: work}, effort)
+    peak = peak_flops / timings[PEAK].spread.median
     counted: dict[str, dict[str, int]] = {}
     if counters:
         tell("counting", total - 1, total)
@@ -98,7 +100,7 @@ def read_emulated(path: Path, problem: Problem) -> dict[str, dict[str, int]]:
     """
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        found = {f"{row['rung']} {row['variant']}".rstrip(): row for row in rows if row["on"] == "emulator"}
+        found = {f"{row['rung']} {row['variant']}".rstrip(): row for row in from_objects(rows) if row["on"] == "emulator"}
         problems = {(row["m"], row["n"], row["k"], row["layout"]) for row in found.values()}
         counts = {label: {name: int(row[name]) for name in COUNTED if name in row} for label, row in found.items()}
     except OSError as error:
@@ -125,16 +127,14 @@ def rung_launch(module: Module, choice: Choice, problem: Problem) -> Launch:
     return product_launch(module, choice.rung, choice.plan, problem, a, b, c)
 
 
-def measure_fma_peak(gpu: Gpu, device: Device) -> float:
-    """Return the FLOP/s that float32 multiply-adds alone reach, the best of a few launches."""
+def peak_work(gpu: Gpu, device: Device) -> tuple[Work, int]:
+    """Return work that does nothing but float32 multiply-adds, and the FLOPs of one call."""
     call, fmas = fma_peak(Slot(0), device.sms, PEAK_ROUNDS)
     module = build_auxiliary(call.kernel, device.arch)
     prepared = [gpu.prepare(Launch(module, call.kernel, call.grid, call.block, call.args))]
     sums = Memory(gpu, 4 * BLOCKS_PER_SM * THREADS * device.sms, gpu.own_stream)
     gpu.synchronize(gpu.own_stream)
-    effort = Effort(least_rounds=PEAK_REPETITIONS, most_rounds=PEAK_REPETITIONS)
-    work: dict[str, Work] = {call.kernel: lambda stream, number: gpu.enqueue(prepared, stream, (sums.address,))}
-    return 2 * fmas / min(time_interleaved(gpu, work, sets=1, effort=effort)[call.kernel].seconds)
+    return lambda stream, number: gpu.enqueue(prepared, stream, (sums.address,)), 2 * fmas
 
 
 def _check(gpu: Gpu, operands: GpuOperands, prepared: Prepared) -> Comparison:
@@ -143,14 +143,16 @@ def _check(gpu: Gpu, operands: GpuOperands, prepared: Prepared) -> Comparison:
     return operands.check()
 
 
-def _time(gpu: Gpu, operands: GpuOperands, prepared: Mapping[str, Prepared], effort: Effort | None) -> dict[str, Timing]:
+def _time(
+    gpu: Gpu, operands: GpuOperands, prepared: Mapping[str, Prepared], others: Mapping[str, Work], effort: Effort | None
+) -> dict[str, Timing]:
     addresses = [operands.addresses(number) for number in range(operands.sets)]
 
     def work_of(one: Prepared) -> Work:
         launches = [one]
         return lambda stream, number: gpu.enqueue(launches, stream, addresses[number])
 
-    works = {label: work_of(one) for label, one in prepared.items()}
+    works = {**others, **{label: work_of(one) for label, one in prepared.items()}}
     peers = open_peers([CUBLAS]) if has_cublas() else []
     with true_float32(peers):
         works |= {peer.name: peer.make_work(operands) for peer in peers}
@@ -209,7 +211,7 @@ def _count(problem: Problem, choices: Sequence[Choice], seed: int, ordinal: int)
         "seed": seed,
         "ordinal": ordinal,
     }
-    launches = profile([sys.executable, "-m", "tilewise.engine.counted", json.dumps(task)], f"^{SYMBOL}$")
+    launches = count_launches([sys.executable, "-m", "tilewise.engine.counted", json.dumps(task)], f"^{SYMBOL}$")
     if len(launches) != len(choices):
         raise TilewiseError(f"ncu saw {len(launches)} launches of the {len(choices)} that were made.")
     return {choice.label: counts for choice, counts in zip(choices, launches, strict=True)}
