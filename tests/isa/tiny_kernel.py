@@ -10,7 +10,7 @@ from typed import Bits, width
 ENTRY = "probe"
 PROBES_A_BLOCK = 4
 """Basic blocks stay short: the time to generate code grows faster than their length."""
-HALVES = ("bf16", "f16", "f16x2", "bf16x2", "f32x2", "u16x2", "s16x2")
+HALVES = ("tf32", "bf16", "f16", "f16x2", "bf16x2", "f32x2", "u16x2", "s16x2")
 """Types that no register is declared with here."""
 
 

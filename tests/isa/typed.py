@@ -18,7 +18,7 @@ from exact import BF16, F16, F32, F64, Format
 Bits = npt.NDArray[np.uint64]
 """Raw bits, one 64-bit word a case, zero above the type's width."""
 
-FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
+FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64, "tf32": F32}
 _PACKED = re.compile(r"(f16|bf16|f32|u16|s16)x2\Z")
 
 
@@ -27,7 +27,7 @@ def width(type_: str) -> int:
     if type_ == "pred":
         return 1
     packed = _PACKED.match(type_)
-    return 2 * width(packed.group(1)) if packed else int(type_.lstrip("bfus"))
+    return 2 * width(packed.group(1)) if packed else int(type_.lstrip("bfust"))
 
 
 def is_float(type_: str) -> bool:
@@ -52,7 +52,7 @@ def _values(type_: str, bits: Bits) -> npt.NDArray[Any]:
             return bits.astype(bool)
         case "f64":
             return bits.view(np.float64)
-        case "f32":
+        case "f32" | "tf32":
             return _widen(bits.astype(np.uint32).view(np.float32))
         case "bf16":
             return _widen((bits << np.uint64(16)).astype(np.uint32).view(np.float32))
@@ -125,7 +125,9 @@ def _float_edges(format_: Format) -> list[int]:
         1,  # the least subnormal
         least_normal - 1,
         least_normal,
+        least_normal + 1,
         half_ulp,
+        one - 2,
         one - 1,
         one,
         one + 1,

@@ -110,7 +110,7 @@ def maximum_relu(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.intrinsic("llvm.smax", lanes.intrinsic("llvm.smax", a, b), lanes.constant("i32", 0))
 
 
-# -- quotients: by 0 the manual leaves them open; here as an H200 gives them, all ones and the dividend
+# -- quotients and remainders: by 0 the manual leaves them open; here as an H200 gives them, all ones
 
 
 @op("div.TYPE d, a, b", TYPE=INTEGERS)
@@ -130,7 +130,8 @@ def div(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
 def rem(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
     if _divides_safely(b, type):
         return lanes.operation("srem" if type[0] == "s" else "urem", a, b)
-    return lanes.binary("sub", a, lanes.binary("mul", div(lanes, a, b, type=type), b))
+    rest = lanes.binary("sub", a, lanes.binary("mul", div(lanes, a, b, type=type), b))
+    return lanes.select(lanes.compare("icmp eq", b, lanes.constant(b.type, 0)), lanes.constant(b.type, -1), rest)
 
 
 def _divides_safely(b: Value, type_: str) -> bool:
@@ -154,7 +155,8 @@ def _unsigned_quotient(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.select(none, lanes.constant(a.type, -1), quotient)
 
 
-# -- extended precision: the carry flag is a hidden register; after a subtraction it holds the borrow
+# -- extended precision: the carry flag is a hidden register. A subtraction adds the complement, as an H200 does: the flag is then
+# -- set where nothing was borrowed. The manual only says that what sub.cc leaves is what subc takes.
 
 
 @op("add.cc.TYPE d, a, b", TYPE=CARRYING, carry="out")
@@ -177,19 +179,17 @@ def addc_cc(lanes: Lanes, a: Value, b: Value, carry: Value) -> tuple[Value, Valu
 
 @op("sub.cc.TYPE d, a, b", TYPE=CARRYING, carry="out")
 def sub_cc(lanes: Lanes, a: Value, b: Value) -> tuple[Value, Value]:
-    return lanes.binary("sub", a, b), lanes.compare("icmp ult", a, b)
+    return lanes.binary("sub", a, b), lanes.compare("icmp uge", a, b)
 
 
 @op("subc.TYPE d, a, b", TYPE=CARRYING, carry="in")
-def subc(lanes: Lanes, a: Value, b: Value, borrow: Value) -> Value:
-    return lanes.binary("sub", lanes.binary("sub", a, b), lanes.convert("zext", a.type, borrow))
+def subc(lanes: Lanes, a: Value, b: Value, carry: Value) -> Value:
+    return addc(lanes, a, _complement(lanes, b), carry)
 
 
 @op("subc.cc.TYPE d, a, b", TYPE=CARRYING, carry="in out")
-def subc_cc(lanes: Lanes, a: Value, b: Value, borrow: Value) -> tuple[Value, Value]:
-    first, under = sub_cc(lanes, a, b)
-    rest, again = sub_cc(lanes, first, lanes.convert("zext", a.type, borrow))
-    return rest, lanes.operation("or", under, again)
+def subc_cc(lanes: Lanes, a: Value, b: Value, carry: Value) -> tuple[Value, Value]:
+    return addc_cc(lanes, a, _complement(lanes, b), carry)
 
 
 @op("mad.PART.cc.TYPE d, a, b, c", PART=PART, TYPE=CARRYING, carry="out")
@@ -218,6 +218,10 @@ def sign_of(type_: str) -> str:
 def widen(lanes: Lanes, a: Value, type_: str) -> Value:
     """Twice as wide, extended as PTX type `type_` says."""
     return lanes.extend("sext" if type_[0] == "s" else "zext", f"i{2 * bits_of(a.type)}", a)
+
+
+def _complement(lanes: Lanes, a: Value) -> Value:
+    return lanes.binary("xor", a, lanes.constant(a.type, -1))
 
 
 def _low_24_bits(lanes: Lanes, a: Value, type_: str) -> Value:

@@ -199,9 +199,11 @@ def testp(lanes: Lanes, a: Value, *, kind: str) -> Value:
             return lanes.compare("fcmp olt", size, infinity)
         case "infinite":
             return lanes.compare("fcmp oeq", size, infinity)
-        case "normal":
-            return lanes.operation("and", lanes.compare("fcmp oge", size, least), lanes.compare("fcmp olt", size, infinity))
-    return lanes.operation("and", lanes.compare("fcmp ogt", size, zero), lanes.compare("fcmp olt", size, least))
+    subnormal = lanes.operation("and", lanes.compare("fcmp ogt", size, zero), lanes.compare("fcmp olt", size, least))
+    if kind == "subnormal":
+        return subnormal
+    not_subnormal = lanes.operation("xor", subnormal, lanes.constant("i1", 1))
+    return lanes.operation("and", not_subnormal, lanes.compare("fcmp olt", size, infinity))  # normal: 0 counts
 
 
 # -- minima and maxima: of a number and a NaN the number, with .NaN the NaN; -0 is less than +0

@@ -95,12 +95,12 @@ def shf(lanes: Lanes, a: Value, b: Value, c: Value, *, direction: str, mode: str
 
 @op("bfe.TYPE d, a, b:u32, c:u32", TYPE="u32 u64 s32 s64")
 def bfe(lanes: Lanes, a: Value, b: Value, c: Value, *, type: str) -> Value:
-    start, length = _low_byte(lanes, b), _low_byte(lanes, c)
+    start, length = _field_operand(lanes, a, b), _field_operand(lanes, a, c)
     if type[0] == "u":
         return _logic(lanes, "and", shift(lanes, "lshr", a, start), _ones(lanes, a.type, length))
     bits = bits_of(a.type)
     width = lanes.constant("i32", bits)
-    start = _least(lanes, start, lanes.constant("i32", bits - 1))
+    start, length = _least(lanes, start, lanes.constant("i32", bits - 1)), _least(lanes, length, width)
     above = lanes.binary("sub", width, _least(lanes, lanes.binary("add", start, length), width))
     field = shift(lanes, "ashr", shift(lanes, "shl", a, above), lanes.binary("add", above, start))
     return lanes.select(lanes.compare("icmp eq", length, lanes.constant("i32", 0)), lanes.constant(a.type, 0), field)
@@ -109,7 +109,7 @@ def bfe(lanes: Lanes, a: Value, b: Value, c: Value, *, type: str) -> Value:
 @op("bfi.TYPE d, a, b, c:u32, e:u32", TYPE="b32 b64")
 def bfi(lanes: Lanes, a: Value, b: Value, c: Value, e: Value) -> Value:
     """b with the lowest e bits of a put in from bit c on."""
-    start, length = _low_byte(lanes, c), _low_byte(lanes, e)
+    start, length = _field_operand(lanes, a, c), _field_operand(lanes, a, e)
     field = shift(lanes, "shl", _ones(lanes, a.type, length), start)
     kept = _logic(lanes, "and", b, not_(lanes, field))
     return _logic(lanes, "or", kept, _logic(lanes, "and", shift(lanes, "shl", a, start), field))
@@ -298,8 +298,9 @@ def _least(lanes: Lanes, a: Value, b: Value) -> Value:
     return lanes.intrinsic("llvm.umin", a, b)
 
 
-def _low_byte(lanes: Lanes, a: Value) -> Value:
-    return lanes.binary("and", a, lanes.constant("i32", 0xFF))
+def _field_operand(lanes: Lanes, a: Value, number: Value) -> Value:
+    """A field's start or length. The manual allows 0 to 255; beyond, an H200 takes the lowest byte, and in 64 bits the number."""
+    return number if bits_of(a.type) == 64 else lanes.binary("and", number, lanes.constant("i32", 0xFF))
 
 
 def _ones(lanes: Lanes, type_: str, count: Value) -> Value:

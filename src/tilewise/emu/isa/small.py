@@ -114,12 +114,12 @@ def _pack_bytes(lanes: Lanes, low: Value, high: Value) -> Value:
 # -- tf32: a float whose last 13 bits are 0
 
 
-@op("cvt.rna{.satfinite}.tf32.f32 d:b32, a:f32")
+@op("cvt.rna{.satfinite}.tf32.f32 d:tf32, a:f32")
 def cvt_tf32_away(lanes: Lanes, a: Value, *, satfinite: str) -> Value:
     return _cut(lanes, a, "rna", "", satfinite)
 
 
-@op("cvt.RND{.LIMIT}.tf32.f32 d:b32, a:f32", RND="rn rz", LIMIT="relu satfinite satfinite.relu")
+@op("cvt.RND{.LIMIT}.tf32.f32 d:tf32, a:f32", RND="rn rz", LIMIT="relu satfinite satfinite.relu")
 def cvt_tf32(lanes: Lanes, a: Value, *, rnd: str, limit: str) -> Value:
     return _cut(lanes, a, rnd, "relu" if "relu" in limit else "", "satfinite" if "satfinite" in limit else "")
 
@@ -139,4 +139,4 @@ def _cut(lanes: Lanes, a: Value, rnd: str, relu: str, satfinite: str) -> Value:
         word = lanes.select(infinite, lanes.binary("sub", word, lanes.constant("i32", 1 << lost)), word)
     if relu:
         word = lanes.select(lanes.compare("icmp slt", word, lanes.constant("i32", 0)), lanes.constant("i32", 0), word)
-    return lanes.select(lanes.compare("fcmp uno", a, a), lanes.constant("i32", 0x7FFF_FFFF), word)
+    return lanes.select(lanes.compare("fcmp uno", a, a), lanes.constant("i32", 0x7FFF_E000), word)

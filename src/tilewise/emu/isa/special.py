@@ -50,7 +50,8 @@ def rsqrt_f64(lanes: Lanes, a: Value) -> Value:
 @op("rcp.approx.ftz.f64 d, a")
 def rcp_f64(lanes: Lanes, a: Value) -> Value:
     """Of the upper 32 bits, and no more of the result either."""
-    return _upper_half(lanes, lanes.operation("fdiv", _number(lanes, 1.0), _upper_half(lanes, flush_if(lanes, "ftz", a))))
+    inverse = lanes.operation("fdiv", _number(lanes, 1.0), _upper_half(lanes, flush_if(lanes, "ftz", a)))
+    return _upper_half(lanes, flush_if(lanes, "ftz", inverse))
 
 
 @op("rsqrt.approx.ftz.f64 d, a")
