@@ -13,7 +13,6 @@ import argparse
 import json
 import platform
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from bank_patterns import POOL_BYTES, patterns
-from nsight import ProfiledLaunch, device_name, ncu_version, profile
+from gpu_name import gpu_name
+
+from tilewise.gpu.counters import ProfiledLaunch, ncu_version, profile
 
 ROUNDS, UNROLLED = 64, 16
 WIDTHS = (16, 8, 4, 2, 1)
@@ -84,7 +85,7 @@ def measure(seconds: float, output: Path) -> None:
     result: dict[str, Any] = {
         "command": " ".join(["python", *sys.argv]),
         "date": datetime.now(UTC).date().isoformat(),
-        "device": device_name(),
+        "device": gpu_name(),
         "versions": {"python": platform.python_version(), "ncu": ncu_version()},
         "metrics": METRICS,
         "traffic": traffic_rows(_profile_child("traffic")),
@@ -149,9 +150,7 @@ def format_result(result: dict[str, Any]) -> str:
 
 
 def _profile_child(launch: str) -> list[ProfiledLaunch]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, "--launch", launch]
-        return profile(command, METRICS, "^(load|store|traffic)_", Path(folder) / "ncu.csv", flush_caches=False)
+    return profile([sys.executable, __file__, "--launch", launch], METRICS, "^(load|store|traffic)_", flush_caches=False)
 
 
 def launch_patterns(width: int) -> None:

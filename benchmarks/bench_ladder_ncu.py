@@ -19,35 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nsight import device_name, known_metrics, ncu_version, profile
+from gpu_name import gpu_name
+
+from tilewise.gpu.counters import METRICS, count_launches, ncu_version
 
 MANIFEST = "rungs.json"
 SYMBOL = "gemm"
-METRICS = {
-    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_load_requests": "smsp__inst_executed_op_shared_ld.sum",
-    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "shared_store_requests": "smsp__inst_executed_op_shared_st.sum",
-    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-    "async_copy_requests": "smsp__inst_executed_op_ldgsts.sum",
-    "async_copy_sectors_through_l1": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
-    "async_copy_sectors_past_l1": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
-    "async_copy_wavefronts": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-    "async_copy_bank_conflicts": "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
-    "fma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-    "instructions": "smsp__inst_executed.sum",
-    "l2_read_sectors": "lts__t_sectors_op_read.sum",
-    "hbm_read_bytes": "dram__bytes_read.sum",
-    "hbm_write_bytes": "dram__bytes_write.sum",
-    "nanoseconds": "gpu__time_duration.sum",
-}
-"""Our names and ncu's."""
 
 
 def main() -> None:
@@ -98,17 +75,16 @@ def build(folder: Path, size: int) -> None:
 def measure(folder: Path) -> dict[str, Any]:
     """Return the rungs of the manifest with ncu's counts, and where they were measured."""
     command = [sys.executable, __file__, "launch", str(folder)]
-    known = known_metrics(tuple(METRICS.values()))
-    launches = profile(command, known, f"^{SYMBOL}$", folder / "ncu.csv")
+    launches = count_launches(command, f"^{SYMBOL}$")
     rows = json.loads((folder / MANIFEST).read_text())
-    for row, counted in zip(rows, launches, strict=True):
-        row["ncu"] = {name: int(counted.counts[metric]) for name, metric in METRICS.items() if metric in known}
+    for row, counts in zip(rows, launches, strict=True):
+        row["ncu"] = counts
     return {
         "command": " ".join(["python", *sys.argv]),
         "date": datetime.now(UTC).date().isoformat(),
-        "device": device_name(),
+        "device": gpu_name(),
         "versions": {"python": platform.python_version(), "ncu": ncu_version()},
-        "metrics": {name: metric for name, metric in METRICS.items() if metric in known},
+        "metrics": {name: METRICS[name] for name in launches[0]},
         "rows": rows,
     }
 

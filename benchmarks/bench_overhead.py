@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def warm(size: int, calls: int) -> dict[str, float]:
-    """Return microseconds a warm call of each contestant."""
+    """Return microseconds a warm call of each contestant; they take turns, a batch each."""
     import torch
 
     import tilewise
@@ -77,32 +77,64 @@ def warm(size: int, calls: int) -> dict[str, float]:
         "tilewise.matmul(a, b)": lambda: tilewise.matmul(a, b),
         "tilewise.matmul(a, b, out=out)": lambda: tilewise.matmul(a, b, out=out),
         "prepared call": bound,
-        **parts(a, b, out, bound),
+        **parts(a, b, out),
         **cupy_calls(size),
         **jax_calls(size),
     }
-    return {name: microseconds(call, calls, torch.cuda.synchronize) for name, call in contestants.items()}
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(max(3, calls // BATCH)):
+        for name, call in contestants.items():
+            torch.cuda.synchronize()
+            times[name].append(microseconds(call))
+    return {name: statistics.median(found[1:]) for name, found in times.items()}  # the first warms up
 
 
-def parts(a: Any, b: Any, out: Any, bound: Any) -> dict[str, Callable[[], object]]:
-    """Return what a call is made of, to see where its time goes."""
+def parts(a: Any, b: Any, out: Any) -> dict[str, Callable[[], object]]:
+    """Return what a call is made of, to see where its time goes, and the same launch in other ways."""
     import torch
 
+    from tilewise.core.problem import Problem
+    from tilewise.engine.built import build_rung
+    from tilewise.engine.choice import Choice
+    from tilewise.engine.ladder_gpu import rung_launch
+    from tilewise.engine.rules import SMALL
     from tilewise.gpu.arrays import library_of
+    from tilewise.gpu.device import device_of
     from tilewise.gpu.driver import open_gpu
+    from tilewise.kernels.ladder import rung
 
     library, gpu = library_of(torch.Tensor), open_gpu(0)
-    assert library is not None
+    size = a.shape[0]
+    module = build_rung("r07", SMALL, "rr", device_of(0).arch)
+    prepared = [gpu.prepare(rung_launch(module, Choice(rung("r07"), SMALL), Problem(size, size, size)))]
+    buffers = (a.data_ptr(), b.data_ptr(), out.data_ptr())
     found: dict[str, Callable[[], object]] = {
         "  look at a tensor": lambda: library.look(a),
         "  current stream": lambda: library.stream(0),
-        "  empty result": lambda: library.empty((a.shape[0], b.shape[1]), a, 0),
+        "  empty result": lambda: library.empty((size, size), a, 0),
         "  current context": gpu.cuda.cuCtxGetCurrent,
-        "  enqueue": lambda: gpu.enqueue(bound._prepared, 0, bound._buffers),
+        "  enqueue": lambda: gpu.enqueue(prepared, 0, buffers),
+        "  the driver's launch alone": driver_launch(module, size, buffers),
     }
     with contextlib.suppress(ImportError):
         found["  cuda.core's launch"] = core_launch(a, b, out)
     return found
+
+
+def driver_launch(module: Any, size: int, buffers: tuple[int, int, int]) -> Callable[[], object]:
+    """Return the same launch through cuda.bindings, with everything at hand."""
+    import array
+
+    from tilewise.engine.rules import SMALL
+    from tilewise.gpu.driver import load_driver
+
+    cuda = load_driver()
+    _, loaded = cuda.cuModuleLoadData(module.cubin)
+    _, function = cuda.cuModuleGetFunction(loaded, b"gemm")
+    words = array.array("Q", [*buffers, *(size,) * 6])
+    table = array.array("Q", [words.buffer_info()[0] + 8 * index for index in range(len(words))])
+    grid = (-(-size // SMALL.BN), -(-size // SMALL.BM), 1)
+    return lambda: (cuda.cuLaunchKernel(function, *grid, SMALL.threads, 1, 1, 0, 0, table.buffer_info()[0], 0), words)
 
 
 def core_launch(a: Any, b: Any, out: Any) -> Callable[[], object]:
@@ -155,17 +187,12 @@ def jax_calls(size: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def microseconds(call: Callable[[], object], calls: int, wait: Callable[[], None]) -> float:
-    """Return the median over batches of the microseconds a call."""
-    found = []
-    for _ in range(max(3, calls // BATCH)):
-        wait()
-        started = time.perf_counter()
-        for _ in range(BATCH):
-            call()
-        found.append((time.perf_counter() - started) / BATCH)
-    wait()
-    return 1e6 * statistics.median(found)
+def microseconds(call: Callable[[], object]) -> float:
+    """Return the microseconds a call, over a batch."""
+    started = time.perf_counter()
+    for _ in range(BATCH):
+        call()
+    return 1e6 * (time.perf_counter() - started) / BATCH
 
 
 def first_call(cache: str) -> dict[str, float]:

@@ -98,7 +98,9 @@ def test_unknown_peers_are_refused(fake: FakeDriver, name: str, message: str) ->
 
 def test_ladder_has_a_row_for_every_plan_with_its_figures(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewise.engine.ladder_gpu.has_cublas", lambda: False)
-    monkeypatch.setattr("tilewise.engine.ladder_gpu.measure_fma_peak", lambda gpu, device: 60e12)
+    monkeypatch.setattr("tilewise.engine.ladder_gpu.PEAK_ROUNDS", 2)
+    fake.attributes["MULTIPROCESSOR_COUNT"] = 2
+    fmas = 2 * 2048 * 2 * 256  # SMs, threads of each, rounds, multiply-adds a round
     told: list[str] = []
     rows = ladder_on_gpu(
         Problem(40, 33, 20), emulated={"r03": {"fma": 5}}, effort=QUICK, progress=lambda text, done, total: told.append(text)
@@ -107,7 +109,8 @@ def test_ladder_has_a_row_for_every_plan_with_its_figures(fake: FakeDriver, monk
     for row in rows:
         assert row.correct
         assert row.seconds == pytest.approx(1e-3)
-        assert row.percent_of_fma_peak == pytest.approx(100 * 2 * 40 * 33 * 20 / 1e-3 / 60e12)
+        assert row.fma_peak_tflops == pytest.approx(2 * fmas / 1e-3 / 1e12)
+        assert row.percent_of_fma_peak == pytest.approx(100 * 40 * 33 * 20 / fmas)
         assert row.percent_of_cublas is None
     assert next(row for row in rows if row.label == "r03").emulated == {"fma": 5}
     assert told[-1] == "timing"

@@ -206,7 +206,7 @@ def test_arrays_are_refused_with_what_would_be_right(fake: FakeDriver) -> None:
     ):
         with pytest.raises(TilewiseError, match=re.escape(message)):
             tilewise.matmul(good, good, out=out)
-    with pytest.raises(TilewiseError, match="a is on a GPU, which the emulator does not read"):
+    with pytest.raises(TilewiseError, match="a is on a GPU, and on = 'emulator'"):
         tilewise.matmul(good, good, on="emulator")
 
 

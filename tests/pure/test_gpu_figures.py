@@ -16,7 +16,7 @@ from tilewise.core.problem import Problem
 from tilewise.engine.gpu_row import GpuRow
 from tilewise.engine.ladder_gpu import read_emulated
 from tilewise.gpu.clocks import summarise
-from tilewise.gpu.counters import METRICS, parse_table, profile
+from tilewise.gpu.counters import METRICS, ProfiledLaunch, count_launches, parse_table
 from tilewise.gpu.timing import Timing, ratios, spread
 
 NCU = json.loads((Path(__file__).parents[2] / "benchmarks" / "results" / "ncu_ladder_h200.json").read_text())
@@ -79,21 +79,24 @@ def test_no_lines_no_clocks() -> None:
     assert summarise("") == ({}, 0)
 
 
-def test_ncus_table_becomes_counts_by_our_names() -> None:
-    metrics = {"fma": METRICS["fma"], "instructions": METRICS["instructions"]}
+def test_ncus_table_becomes_launches() -> None:
+    metrics = (METRICS["fma"], METRICS["instructions"])
     table = (
         "==PROF== Connected to process 1\n"
         f'"ID","Kernel Name","{METRICS["fma"]}","{METRICS["instructions"]}"\n'
         '"","","inst","inst"\n'
-        '"0","gemm","1,073,741,824","5"\n"1","gemm","7","6"\n'
+        '"0","gemm(float*)","1,073,741,824","5"\n"1","other","7","6"\n'
     )
-    assert parse_table(table, metrics) == [{"fma": 2**30, "instructions": 5}, {"fma": 7, "instructions": 6}]
+    assert parse_table(table, metrics) == [
+        ProfiledLaunch("gemm", dict(zip(metrics, (2.0**30, 5.0), strict=True))),
+        ProfiledLaunch("other", dict(zip(metrics, (7.0, 6.0), strict=True))),
+    ]
 
 
 def test_without_ncu_the_counters_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(TilewiseError, match=r"ncu is not on the PATH: install Nsight Compute"):
-        profile(["true"], "^gemm$")
+        count_launches(["true"], "^gemm$")
 
 
 @pytest.fixture
@@ -110,13 +113,13 @@ def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_counters_that_the_driver_keeps_to_administrators(ncu: Path) -> None:
     ncu.write_text("echo '==ERROR== ERR_NVGPUCTRPERM - no permission'; exit 1\n")
     with pytest.raises(TilewiseError, match=r"does not let this user read the GPU's counters \(ERR_NVGPUCTRPERM\): run as"):
-        profile(["true"], "^gemm$")
+        count_launches(["true"], "^gemm$")
 
 
 def test_a_command_that_fails_under_ncu_is_quoted(ncu: Path) -> None:
     ncu.write_text("echo 'tilewise: no GPU'; exit 9\n")
     with pytest.raises(TilewiseError, match=r"ncu ended with status 9: tilewise: no GPU"):
-        profile(["true"], "^gemm$")
+        count_launches(["true"], "^gemm$")
 
 
 def emulated(**changes: Any) -> list[dict[str, Any]]:

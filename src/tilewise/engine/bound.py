@@ -37,7 +37,7 @@ class Bound:
 def bind(problem: Problem, candidate: Candidate, a: Any, b: Any, out: Any = None) -> Bound:
     """Return a problem's prepared call on arrays of a GPU, by the candidate's kernel; see `Plan.bind`."""
     library = library_of(type(a))
-    if library is None or not library.on_gpu(a):
+    if not library.on_gpu(a):
         raise TilewiseError(f"a is a {type(a).__name__} that is not on a GPU: bind arrays of PyTorch, CuPy or the like on a GPU.")
     if isinstance(library, JaxArrays):
         raise TilewiseError("a is a JAX array, which a prepared call cannot write or reuse: call tilewise.matmul.")

@@ -11,7 +11,7 @@ from tilewise.engine.matmul_gpu import multiply, multiply_host
 from tilewise.engine.memory import require_memory
 from tilewise.engine.operands import WORD_BYTES
 from tilewise.engine.pairs import product_shape
-from tilewise.gpu.arrays import Library, library_of
+from tilewise.gpu.arrays import library_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,27 +38,24 @@ def matmul(a: Any, b: Any, *, out: Any = None, on: Literal["gpu", "emulator"] | 
     GPUs, for an `out` that has the wrong shape, is read-only or overlaps an operand, and for sizes beyond memory.
     """
     library = library_of(type(a))
-    if library is not None and library.on_gpu(a):
-        _check_kinds(library, a, (("b", b), ("out", out)))
-        if on == "emulator":
-            raise TilewiseError("a is on a GPU, which the emulator does not read: copy a and b to NumPy arrays.")
-        return multiply(library, a, b, out)
-    for name, other in (("b", b), ("out", out)):
-        theirs = library_of(type(other))
-        if theirs is not None and theirs.on_gpu(other):
-            raise TilewiseError(
-                f"a is {_kind(a)} and {name} is {_kind(other)} on a GPU: give all on the GPU, or all as NumPy arrays."
-            )
-    return _multiply_numpy(a, b, out, on)
+    if not library.on_gpu(a):
+        for name, other in (("b", b), ("out", out)):
+            if library_of(type(other)).on_gpu(other):
+                kinds = f"a is {_kind(a)} and {name} is {_kind(other)} on a GPU"
+                raise TilewiseError(f"{kinds}: give all on the GPU, or all as NumPy arrays.")
+        return _multiply_numpy(a, b, out, on)
+    if library_of(type(b)) is not library or not library.on_gpu(b):
+        raise _mixed(a, "b", b)
+    if out is not None and (library_of(type(out)) is not library or not library.on_gpu(out)):
+        raise _mixed(a, "out", out)
+    if on is not None and on != "gpu":
+        raise TilewiseError(f"a is on a GPU, and on = {on!r}: copy a and b to NumPy arrays for the emulator.")
+    return multiply(library, a, b, out)
 
 
-def _check_kinds(library: Library, a: Any, others: tuple[tuple[str, Any], ...]) -> None:
-    for name, other in others:
-        theirs = library_of(type(other))
-        if (theirs is library and library.on_gpu(other)) or (other is None and name == "out"):
-            continue
-        where = " on the CPU" if theirs is library else ""
-        raise TilewiseError(f"a is {_kind(a)} on a GPU and {name} is {_kind(other)}{where}: give all of one kind, on one GPU.")
+def _mixed(a: Any, name: str, other: Any) -> TilewiseError:
+    where = " on the CPU" if library_of(type(other)) is library_of(type(a)) else ""
+    return TilewiseError(f"a is {_kind(a)} on a GPU and {name} is {_kind(other)}{where}: give all of one kind, on one GPU.")
 
 
 def _kind(value: object) -> str:

@@ -85,9 +85,7 @@ def multiply_host(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.
         array = allocate(gpu, host.shape, gpu.own_stream)
         array.memory.copy_from(np.ascontiguousarray(host))
         on_gpu.append(array)
-    library = library_of(DeviceArray)
-    assert library is not None
-    result: NDArray[np.float32] = multiply(library, *on_gpu).numpy()
+    result: NDArray[np.float32] = multiply(library_of(DeviceArray), *on_gpu).numpy()
     return result
 
 

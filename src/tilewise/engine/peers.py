@@ -143,10 +143,29 @@ def _cupy_work(operands: GpuOperands) -> Work:
 
     def work(stream: int, number: int) -> None:
         a, b, c = arrays[number]
-        with cupy.cuda.Device(operands.gpu.ordinal), cupy.cuda.ExternalStream(stream):
+        with cupy.cuda.Device(operands.gpu.ordinal), _cupy_stream(stream):
             cupy.matmul(a, b, out=c)
 
     return work
+
+
+@functools.lru_cache(maxsize=64)
+def _cupy_stream(stream: int) -> Any:
+    import cupy
+
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(_Stream(stream))
+    return cupy.cuda.ExternalStream(stream)
+
+
+class _Stream:
+    """A stream as CUDA's protocol for Python shows it [cuda.core, __cuda_stream__, version 0]."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._handle
 
 
 def _version(package: str) -> str:

@@ -68,7 +68,7 @@ class Library(Protocol):
         """Return a result that `empty` made as an array of `like`'s kind, once the work that writes it is enqueued."""
 
 
-def _find_library(kind: type) -> Library | None:
+def _find_library(kind: type) -> Library:
     torch, cupy, jax = (sys.modules.get(name) for name in ("torch", "cupy", "jax"))
     if torch is not None and issubclass(kind, torch.Tensor):
         return _one_of(TorchArrays, torch)
@@ -76,13 +76,11 @@ def _find_library(kind: type) -> Library | None:
         return _one_of(CupyArrays, cupy)
     if jax is not None and issubclass(kind, jax.Array):
         return _one_of(JaxArrays)
-    if hasattr(kind, "__cuda_array_interface__") or hasattr(kind, "__dlpack_device__"):
-        return _one_of(AnyArrays)
-    return None
+    return _one_of(AnyArrays)
 
 
-library_of: Callable[[type], Library | None] = functools.cache(_find_library)
-"""Return the library of arrays of a type, None where the type says nothing of a GPU."""
+library_of: Callable[[type], Library] = functools.cache(_find_library)
+"""Return the library of arrays of a type; AnyArrays for what is no array, too."""
 
 
 @functools.cache
@@ -100,8 +98,11 @@ class TorchArrays:
         self._torch = torch
         self._strided = torch.strided
         self._is_grad_enabled = torch.is_grad_enabled
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # what Inductor's own code calls; the public way takes 2 us
-        self.stream = self._public_stream if raw is None else raw
+        # What Inductor's generated code calls, where this PyTorch has it: the public ways take 2 us more each.
+        self.stream = getattr(torch._C, "_cuda_getCurrentRawStream", self._public_stream)
+        guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+        self._empty_on_current = getattr(guards, "_empty_strided_cuda", None)
+        self._current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
 
     def on_gpu(self, array: Any) -> bool:
         """Return whether a tensor is on a GPU."""
@@ -121,7 +122,10 @@ class TorchArrays:
 
     def empty(self, shape: tuple[int, ...], like: Any, device: int) -> tuple[Any, int]:
         """Return a tensor of PyTorch's own allocator, as the current stream and any capture need it."""
-        result = like.new_empty(shape)
+        if self._empty_on_current is not None and len(shape) == 2 and self._current_device() == device:
+            result = self._empty_on_current(shape, (shape[1], 1), like.dtype)
+        else:
+            result = like.new_empty(shape)
         return result, result.data_ptr()
 
     def finish(self, device: int, stream: int, held: tuple[object, ...]) -> None:
@@ -196,7 +200,7 @@ class AnyArrays:
         self._in_flight = _InFlight()
 
     def on_gpu(self, array: Any) -> bool:
-        """Return whether an array says that it is on an NVIDIA GPU."""
+        """Return whether a value says that it is an array on an NVIDIA GPU."""
         if hasattr(array, "__dlpack_device__"):
             return array.__dlpack_device__()[0] in ON_GPU
         return hasattr(array, "__cuda_array_interface__")

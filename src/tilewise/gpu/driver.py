@@ -16,7 +16,7 @@ from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.core.module import Module
 from tilewise.gpu.errors import driver_error, driver_objection, missing_bindings, missing_driver
-from tilewise.gpu.prepared import Prepared, parameter_block
+from tilewise.gpu.prepared import Prepared, parameter_block, prepare_call
 from tilewise.ptx.ast import Function
 from tilewise.ptx.parse import parse
 
@@ -145,13 +145,13 @@ class Gpu:
         block = parameter_block(launch, _kernel(launch.module, launch.kernel).parameters)
         with self.current(), self._uncaptured():
             function = self._function(launch)
-        return Prepared(self.cuda, function, launch, block)
+        return prepare_call(self.cuda, function, launch, block)
 
     def enqueue(self, prepared: Sequence[Prepared], stream: int, buffers: Sequence[int]) -> None:
         """Enqueue prepared launches on a stream, in order; `buffers` are the addresses that their Slots stand for."""
         if int(self._get_context()[1]) == self._context_number:
             for one in prepared:
-                code = one(stream, buffers)
+                code = one.call(stream, buffers)
                 if code:
                     raise driver_error(self.cuda.CUresult(code).name, f"launching {one.label}")
         else:

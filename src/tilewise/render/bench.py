@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -90,26 +91,27 @@ def _mean(rows: Sequence[BenchRow]) -> str:
 
 def _table(rows: Sequence[BenchRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("suite", "M x N x K", "layout", "kernel"):
+    for name in ("M x N x K layout", "kernel"):
         table.add_column(name, no_wrap=True)
-    for name in ("ours", "TFLOP/s", "peer", "its time", "ratio", "low to high"):
+    for name in ("ours", "TFLOP/s", "peer", "its time", "ratio (8 of 10 rounds)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*_cells(row))
+    for suite, members in itertools.groupby(rows, key=lambda row: row.suite):
+        table.add_row(plain(suite, "bold cyan"))
+        for row in members:
+            table.add_row(*_cells(row))
     return table
 
 
 def _cells(row: BenchRow) -> Iterator[Text]:
-    sizes = f"{row.m} x {row.n} x {row.k}"
-    yield from map(plain, (row.suite, sizes, row.layout, row.kernel.partition(",")[0]))
+    yield from map(plain, (f"  {_product(row)}", row.kernel.partition(",")[0]))
     yield plain(show_seconds(row.ours_us / 1e6), "" if row.correct else "bold red")
     yield plain(show_ratio(row.tflops))
     if not row.peer:
-        yield from map(plain, ("-", "-", "-", "-"))
+        yield from map(plain, ("-", "-", "-"))
         return
     yield from map(plain, (row.peer, show_seconds(row.peer_us / 1e6)))
-    yield plain(f"{row.ratio:.3f}", "green" if row.ratio >= NEVER_SLOWER else "yellow")
-    yield plain(f"{row.lo:.3f} to {row.hi:.3f}" + ("" if row.method == "graph" else ", no graph"))
+    spread = f"{row.ratio:.3f} ({row.lo:.3f} to {row.hi:.3f})" + ("" if row.method == "graph" else ", no graph")
+    yield plain(spread, "green" if row.ratio >= NEVER_SLOWER else "yellow")
 
 
 def _product(row: BenchRow) -> str:

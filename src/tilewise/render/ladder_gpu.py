@@ -29,6 +29,7 @@ def render_ladder_on_gpu(rows: Sequence[GpuRow], console: Console) -> None:
     console.print(plain(f"C = A B, float32, M x N x K = {sizes}, layout {head.layout}; on the {head.device}", "bold"))
     console.print(plain(f"multiply-adds alone reach {show_ratio(head.fma_peak_tflops)} TFLOP/s here, measured in the same run"))
     console.print(_times(rows))
+    console.print(plain("spread: between which times eight of ten rounds lie; max error: relative, against float64"))
     if any(row.counted or row.emulated for row in rows):
         console.print()
         console.print(_counts(rows))
@@ -38,18 +39,19 @@ def render_ladder_on_gpu(rows: Sequence[GpuRow], console: Console) -> None:
 def _times(rows: Sequence[GpuRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("rung", no_wrap=True)
-    for name in ("time", "8 of 10 rounds", "TFLOP/s", "% of FMA peak", "% of cuBLAS", "occupancy", "max relative error"):
-        table.add_column(name, justify="right")
+    for name in ("time", "spread", "TFLOP/s", "% of FMAs", "% of cuBLAS", "occupancy", "limited by", "max error"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         cublas = "-" if row.percent_of_cublas is None else show_ratio(row.percent_of_cublas)
         table.add_row(
             plain(f"{row.rung} {row.title} {row.variant}".rstrip()),
             plain(show_seconds(row.seconds)),
-            plain(f"{show_seconds(row.seconds_low)} to {show_seconds(row.seconds_high)}"),
+            plain(f"{show_ratio(100 * (row.seconds_high - row.seconds_low) / row.seconds)} %"),
             plain(show_ratio(row.tflops)),
             plain(show_ratio(row.percent_of_fma_peak)),
             plain(cublas),
-            plain(f"{show_ratio(100 * row.occupancy)} %, {row.occupancy_limiter}"),
+            plain(f"{show_ratio(100 * row.occupancy)} %"),
+            plain(row.occupancy_limiter),
             plain(f"{row.max_relative_error:.1e}" if row.correct else "WRONG", "" if row.correct else "bold red"),
         )
     return table
