@@ -11,9 +11,9 @@ from assembling import assemble, launch
 
 from tilewise.core.errors import TilewiseError
 from tilewise.core.launch import Dim3
-from tilewise.emu.arguments import FIRST_ADDRESS
 from tilewise.emu.machine import emulate
 from tilewise.emu.tracing import Event, blocks_communicate, watch_thread
+from tilewise.emu.windows import ARGUMENTS_BASE
 from tilewise.ptx.parse import parse
 
 
@@ -74,7 +74,7 @@ def test_access_tells_where_and_what() -> None:
         ("read", "%rd3"),
         ("read", "%r4"),
     ]
-    assert event.numbers == (FIRST_ADDRESS + 4 * 9 + 8, FIRST_ADDRESS + 4 * 9, 3 * 45)
+    assert event.numbers == (ARGUMENTS_BASE + 4 * 9 + 8, ARGUMENTS_BASE + 4 * 9, 3 * 45)
 
 
 def test_only_the_threads_block_runs_and_writes() -> None:
@@ -138,6 +138,10 @@ def test_vectors_doubles_and_shared_addresses_are_told() -> None:
     store = events[-1]
     assert store.instruction.space == "shared"
     assert store.numbers[0] == 12
+    buffer, loaded_from = (events[index].address for index in (-1, 0))
+    found = watch_thread(launch(ptx, 1, 64, values), (0, 0, 0), (0, 0, 0), frozenset(), limit=1).places
+    inside = {place.name for place in found for address in (buffer, loaded_from) if place.low <= (address or 0) < place.high}
+    assert inside == {"buffer", "argument 0"}
     assert store.instruction.elements == 1
 
 

@@ -39,6 +39,11 @@ Include = Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="L
 Std = Annotated[str, typer.Option("-std", "--std", help="C++ standard.")]
 CompileSeconds = Annotated[float, typer.Option("--compile-seconds", help="Stop the compiler after so long.")]
 
+MaxInstructions = Annotated[
+    int | None, typer.Option("--max-instructions", metavar="N", help="Stop after so many warp instructions of PTX.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
 
 def read_facts(
     kernel: str | None,

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import tilewise
-from tilewise.cli import bench, cache, devices, explain, ladder, run
+from tilewise.cli import bench, cache, devices, explain, ladder, run, trace
 from tilewise.core.errors import TilewiseError
 
 COULD_NOT_RUN = 2
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
 app.command()(run.run)
+app.command()(trace.trace)
 app.command()(bench.bench)
 app.command()(explain.explain)
 app.command()(devices.devices)

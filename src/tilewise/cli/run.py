@@ -38,10 +38,8 @@ def run(
     build: Annotated[str, typer.Option(help="optimised, or unoptimised as for a debugger.")] = "optimised",
     compile_seconds: options.CompileSeconds = 60.0,
     threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; counts are the same.")] = None,
-    max_instructions: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop after so many warp instructions of PTX.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    max_instructions: options.MaxInstructions = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run a kernel of a .cu or .ptx file on this CPU; without launch facts, list what its kernels take."""
     given = options.read_facts(kernel, grid, block, cluster, smem, arg, seed)

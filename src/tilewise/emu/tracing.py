@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.core.errors import InstructionLimitReached, KernelFault, TilewiseError
 from tilewise.core.launch import Dim3, Launch
 from tilewise.emu import abi
+from tilewise.emu.arguments import bind
 from tilewise.emu.blueprint import draw
 from tilewise.emu.compiled import parse_module
 from tilewise.emu.jit import Code, Target, compile_ir, host_target
 from tilewise.emu.lower.kernel import FUNCTION, analyse_program, lower
+from tilewise.emu.lower.memory_map import size_of
 from tilewise.emu.lower.program import prepare
 from tilewise.emu.lower.watch import SLOTS, Watch, WatchedInstruction
 from tilewise.emu.machine import run_kernel
+from tilewise.emu.register_types import infer_types
+from tilewise.emu.windows import SHARED_WINDOW
 from tilewise.ptx.ast import Instruction, PtxModule
 
 SHARING = ("atom", "red", "multimem")
 """Opcodes by which blocks talk to each other, whatever follows."""
 SHARING_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
 """Modifiers by which loads and stores do."""
+
+WINDOWS = ("shared", "local")
+"""Spaces whose variables no buffer stands for."""
 
 _TELL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint32)
 
@@ -36,6 +43,25 @@ class Event:
     instruction: WatchedInstruction
     numbers: tuple[int, ...]
 
+    @property
+    def address(self) -> int | None:
+        """The generic address of its access."""
+        for slot, number in zip(self.instruction.slots, self.numbers, strict=True):
+            if slot.role == "address":
+                return number + (SHARED_WINDOW if self.instruction.space == "shared" else 0)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """A buffer or a variable, at generic addresses low..high (high exclusive)."""
+
+    name: str
+    """A variable's in the PTX, or such as "argument 0"."""
+    space: str
+    low: int
+    high: int
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
@@ -43,6 +69,10 @@ class Watched:
 
     events: tuple[Event, ...]
     ended: str
+    places: tuple[MemoryPlace, ...]
+    """What there is in memory."""
+    register_types: Mapping[str, str]
+    """The PTX types of registers, as far as instructions say."""
 
 
 def watch_thread(
@@ -82,7 +112,18 @@ def watch_thread(
         ended = str(error)
     if len(events) == limit:
         ended = f"only the first {limit:,} runs of an instruction are shown"
-    return Watched(tuple(events), ended)
+    types = infer_types(step for steps in kernel.program.steps for step in steps)
+    return Watched(tuple(events), ended, tuple(_memory_places(launch, kernel)), types)
+
+
+def _memory_places(launch: Launch, kernel: _WatchedKernel) -> Iterator[MemoryPlace]:
+    for buffer in bind(launch, kernel.blueprint).buffers:
+        yield MemoryPlace(buffer.name, buffer.space, buffer.low, buffer.high)
+    for variable in (*parse_module(launch.module.ptx).variables, *kernel.program.function.variables):
+        if variable.space in WINDOWS:
+            low = kernel.program.symbols[variable.name] + (SHARED_WINDOW if variable.space == "shared" else 0)
+            size = launch.dynamic_shared_bytes if variable.external else size_of(variable)
+            yield MemoryPlace(variable.name, variable.space, low, low + size)
 
 
 def blocks_communicate(module: PtxModule) -> bool:
@@ -107,6 +148,7 @@ class _WatchedKernel:
     def __init__(self, launch: Launch, watch: Watch, target: Target) -> None:
         analysis = analyse_program(prepare(parse_module(launch.module.ptx), launch.kernel, launch.block), launch.grid)
         careful = lower(analysis, careful=True, vector_bits=target.vector_bits, watch=watch)
+        self.program = analysis.program
         self.blueprint = draw(analysis, careful)
         self.careful_seconds = 0.0
         self._fast = Code(compile_ir(_FAST, target), target)

@@ -330,3 +330,16 @@ def _point(type_: _Type, mark: str) -> _Type:
     if type_.right and not type_.right.startswith(")"):
         return _Type(f"{type_.left} ({mark}", f"){type_.right}")
     return _Type(type_.left + mark, type_.right)
+
+
+def local_name(symbol: str) -> str:
+    """Return the name of a variable within a function, such as tile for _ZZ2mmE4tile; any other symbol as it is."""
+    if not symbol.startswith("_ZZ"):
+        return symbol
+    for found in re.finditer(r"E(\d{1,4})", symbol):
+        for digits in range(len(found[1]), 0, -1):
+            start = found.start(1) + digits
+            end = start + int(found[1][:digits])
+            if symbol[end:] == "" or re.fullmatch(r"_\d+|__\d+_", symbol[end:]):
+                return symbol[start:end]
+    return symbol

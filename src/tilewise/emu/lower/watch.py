@@ -13,7 +13,7 @@ from tilewise.emu.lanes import Value, bits_of, is_float
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.analysis import run_step
 from tilewise.emu.lower.body import Body
-from tilewise.emu.lower.program import Step
+from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
 from tilewise.ptx.ast import Address, Instruction, Negated, Operand, Register, Symbol, Vector
 
@@ -102,9 +102,9 @@ class Watch:
                     moved = body.lanes.binary("add", value, body.lanes.constant(value.type, offset)) if offset else value
                     self._keep(body, Slot("address", "", f"u{bits_of(value.type)}"), moved, slots)
                     self._keep(body, Slot("read", name, f"b{bits_of(value.type)}"), value, slots)
-            case Address(Symbol(name, past), offset) if name in body.program.shared:
-                place = body.program.shared[name] + past + offset
-                self._keep(body, Slot("address", "", "u32"), body.lanes.constant("i32", place), slots)
+            case Address(Symbol(name, past), offset) if name in body.program.symbols:
+                place = body.program.symbols[name] + past + offset
+                self._keep(body, Slot("address", "", "u64"), body.lanes.constant("i64", place), slots)
             case _:
                 for register in _registers(operand):
                     self._keep(body, Slot("read", register, type_), body.read(register), slots)
