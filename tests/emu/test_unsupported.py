@@ -84,6 +84,30 @@ def test_a_guard_keeps_lanes_from_reaching_it(instruction: str, block: int) -> N
         run("", f"@%p1 {instruction}", block - 1, block)
 
 
+UNKNOWN = """
+    setp.lt.u32 %p3, %r1, %r2;
+    @%p3 bra OTHER;
+    ld.global.u32 %r11, [%rd1];
+    add.u32 %r10, %r9, %r11;
+    bra MERGE;
+    OTHER:
+    ld.param.u32 %r10, [a1];
+    MERGE:
+    st.global.u32 [%rd1], %r10;
+    ret;"""
+"""Makes of %r9, and of a1, what no one shape can hold."""
+
+
+def test_what_stands_only_behind_it_is_no_obstacle() -> None:
+    np.testing.assert_array_equal(run("@%p2 bra PAST;", f"frobnicate.u32 %r9, %r1;{UNKNOWN}", 64), 5)
+
+
+@pytest.mark.parametrize("value", [64, 63, 40])
+def test_a_register_that_nobody_writes_has_any_value(value: int) -> None:
+    out = run("", UNKNOWN, value)
+    np.testing.assert_array_equal(out[:value], value)
+
+
 def test_destinations_that_nobody_wants() -> None:
     out = np.arange(32, dtype=np.uint32)
     body = """

@@ -1,7 +1,8 @@
 """What holds of every register that lives across blocks, and which of them lanes that wait elsewhere still need.
 
 Both at once, since each hangs on the other: a branch on a value that is not uniform lets lanes part, and a register written while
-others wait for its old value is no pattern any more. Kleene iteration from "never written", one dry run of each block a round.
+others wait for its old value is no pattern any more. Kleene iteration from "never written", one dry run of each block a round;
+what then still counts as never written is any one value.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[s
         if parted:
             before, conflicts = conflicts, _conflicts(program, parting)
             dirty |= {position for position, names in enumerate(conflicts) if names != before[position]}
+        if not dirty:
+            unwritten = readers.keys() - shapes.keys()
+            shapes |= dict.fromkeys(unwritten, Shape())
+            dirty = set().union(*(readers[name] for name in unwritten))
         round_ += 1
     return shapes, conflicts
 

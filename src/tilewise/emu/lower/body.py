@@ -142,7 +142,7 @@ class Body:
         type_ = register_type(self.program, name)
         shape = self.kernel.shapes.get(name)
         if shape is None:
-            return None if self.lanes.dry else self._undefined(type_)
+            return None
         slot = self.kernel.frame.slots.get(name)
         if slot is None or self.lanes.dry:
             return self.lanes.of_shape(type_, shape, "%dry", "%dry")
@@ -164,9 +164,6 @@ class Body:
             if value.is_full:
                 self.lanes.vector(value)
             value.halves = None  # a uniform value has its scalar, which was loaded when it was asked for
-
-    def _undefined(self, type_: str) -> Value:
-        return self.lanes.float_constant(type_, 0) if is_float(type_) else self.lanes.constant(type_, 0)
 
     def write(self, name: str, value: Value | None, *, signed: bool = False) -> None:
         """Set a register in the active lanes; a narrower value is extended by its sign if `signed`."""
