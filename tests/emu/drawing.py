@@ -10,7 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from programs import FLOATS, INTS, PLANES, PREDICATES, TEST, UNIFORM, WIDES, Barrier, If, Jump, Kernel, Line, Loop, Statement
+from programs import (
+    FLOATS,
+    INTS,
+    PLANES,
+    PREDICATES,
+    TEST,
+    TILE,
+    UNIFORM,
+    WIDES,
+    Barrier,
+    If,
+    Jump,
+    Kernel,
+    Line,
+    Loop,
+    Statement,
+)
 
 CONSTANTS = st.one_of(
     st.integers(0, 33),
@@ -154,6 +170,7 @@ class Shapes:
 
     slot_bytes: int
     chunk_bytes: int
+    has_tile: bool
 
 
 TYPES = {
@@ -263,6 +280,21 @@ def shared_accesses(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
     )
 
 
+@st.composite
+def tiles(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
+    """Rounds of multiply-adds into every accumulator, with anything that a block may hold between them."""
+    between = st.one_of(
+        float_lines(place), input_loads(place, shapes), output_accesses(place, shapes), shared_accesses(place, shapes)
+    )
+    operands = st.sampled_from([*FLOATS, *FLOATS, *TILE])
+    text = ""
+    for _ in range(draw(st.integers(2, 4))):
+        text += "".join(line.text for line in draw(st.lists(between, max_size=2)))
+        a, b = draw(operands), draw(operands)
+        text += "".join(f"fma.rn.f32 {name}, {a}, {b}, {name};" for name in TILE)
+    return Line(text)
+
+
 # -- statements
 
 
@@ -277,6 +309,8 @@ def statements(place: Place, shapes: Shapes, size: int = 5) -> st.SearchStrategy
     ]
     choices: list[st.SearchStrategy[Statement]] = [line(place) for line in lines]
     choices += [access(place, shapes) for access in (input_loads, output_accesses, shared_accesses)]
+    if shapes.has_tile:
+        choices.append(tiles(place, shapes))
     if place.is_uniform:
         choices.append(st.just(Barrier()))
     if place.depth < 3:
@@ -334,7 +368,7 @@ GRIDS: list[int | tuple[int, ...]] = [1, 2, (2, 2), 3]
 def kernels(draw: st.DrawFn) -> Kernel:
     """A kernel of up to 99 threads a block."""
     slot = draw(st.sampled_from([4, 8, 12, 16, 20, 32, 36]))
-    shapes = Shapes(slot, draw(st.sampled_from([4, 8, 16, 32])))
+    shapes = Shapes(slot, draw(st.sampled_from([4, 8, 16, 32])), draw(st.integers(0, 3)) == 3)
     numbers = st.tuples(
         st.sampled_from([1, 1, 1, 3, 5, 7, 33, 127]), st.integers(0, 70), st.sampled_from([0, 0, 0, 1, 2, 5, 31, 32, 63])
     )
@@ -343,8 +377,8 @@ def kernels(draw: st.DrawFn) -> Kernel:
     setup += [f"ld.global.f32 {name}, [%rd20+{4 * draw(st.integers(0, 200))}];" for name in FLOATS]
     setup += [f"setp.{draw(_of(RELATIONS))} {name}, {draw(sources(Place()))}, {draw(sources(Place()))};" for name in PREDICATES]
     return Kernel(
-        block=_dim3(draw(st.sampled_from([*BLOCKS, *CUBES]))),
-        grid=_dim3(draw(st.sampled_from(GRIDS))),
+        block=dim3(draw(st.sampled_from([*BLOCKS, *CUBES]))),
+        grid=dim3(draw(st.sampled_from(GRIDS))),
         setup=tuple(setup),
         body=draw(statements(Place(), shapes, 8)),
         slot_bytes=slot,
@@ -352,6 +386,7 @@ def kernels(draw: st.DrawFn) -> Kernel:
         slot_permutation=draw(numbers),
         chunk_permutation=draw(numbers),
         dynamic=draw(st.booleans()),
+        has_tile=shapes.has_tile,
         parameter=draw(st.one_of(st.integers(0, 255), CONSTANTS)),
     )
 
@@ -361,6 +396,6 @@ def _initial() -> st.SearchStrategy[str]:
     return st.one_of(_of("%r1 %r1 %r7 %r5 %r6 %tid.x %tid.y %tid.z %ctaid.x %ntid.x %nctaid.y"), CONSTANTS.map(str))
 
 
-def _dim3(shape: int | tuple[int, ...]) -> tuple[int, int, int]:
+def dim3(shape: int | tuple[int, ...]) -> tuple[int, int, int]:
     x, y, z = (*((shape,) if isinstance(shape, int) else shape), 1, 1)[:3]
     return x, y, z

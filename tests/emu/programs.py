@@ -15,6 +15,8 @@ from assembling import assemble
 INTS = [f"%r{number}" for number in range(10, 16)]
 WIDES = ["%rd10", "%rd11", "%rd12"]
 FLOATS = ["%f10", "%f11", "%f12"]
+TILE = [f"%f{number}" for number in range(20, 28)]
+"""Accumulators: enough to make a block of multiply-adds a register tile."""
 PREDICATES = ["%p10", "%p11", "%p12"]
 UNIFORM = ["%r5", "%r6"]
 """A parameter and a mix of the block's indices: the same for all threads of a block."""
@@ -83,6 +85,7 @@ class Kernel:
     chunk_permutation: tuple[int, int, int]
     dynamic: bool
     parameter: int
+    has_tile: bool = False
 
     @property
     def threads(self) -> int:
@@ -128,8 +131,13 @@ class Writer:
         self.emit("add.s64 %rd22, %rd22, %rd25; add.s64 %rd23, %rd23, %rd25;")
         for text in k.setup:
             self.emit(text)
+        if k.has_tile:
+            self.emit("mul.wide.u32 %rd30, %r1, 4; add.s64 %rd30, %rd20, %rd30;")
+            self.emit("".join(f"ld.global.f32 {name}, [%rd30+{4 + 12 * i}];" for i, name in enumerate(TILE)))
         self.write(k.body, 0, "", "")
         self.emit(_EPILOGUE.replace("TOTAL4", str(4 * k.total)).replace("TOTAL8", str(8 * k.total)))
+        if k.has_tile:
+            self.emit("".join(f"st.global.f32 [%rd26], {name}; add.s64 %rd26, %rd26, {4 * k.total};" for name in TILE))
         self.lines.append("END: ret;")
         size = 2 * k.half_bytes
         body = "\n".join(self.lines).replace("%HALF", str(k.half_bytes)).replace("%SLOTMASK", str(k.slots - 1))

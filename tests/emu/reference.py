@@ -2,12 +2,13 @@
 
 It shares the parser and the control-flow graph with the emulator and nothing else: no lanes, no masks, no analysis, no opcode
 table. Each instruction becomes one function of a thread. Whatever it does not know is an error. Programs must be free of races,
-since threads run one after another; faults are errors too.
+since threads run one after another. A bad access does nothing, reads 0 and is counted.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -69,6 +70,8 @@ class Run:
     cfg: Cfg
     blocks: list[list[Thread]]
     barriers: int
+    faults: Counter[tuple[str, int]]
+    """How often each kind of fault happened at each line."""
 
 
 Step = Callable[[Thread], None]
@@ -107,11 +110,12 @@ class _Interpreter:
         self.cfg = build_cfg(
             function, lambda instruction: instruction.opcode.startswith(("bar.", "barrier.", "ret", "exit", "bra"))
         )
+        self.faults: Counter[tuple[str, int]] = Counter()
         self.steps_left = STEPS
         self.code = [[self._compile(item, place) for place, item in enumerate(block.instructions)] for block in self.cfg.blocks]
 
     def run(self) -> Run:
-        run = Run(self.cfg, [], 0)
+        run = Run(self.cfg, [], 0, self.faults)
         x, y, z = self.launch.grid
         for block in range(x * y * z):
             threads = self._threads((block % x, block // x % y, block // (x * y)))
@@ -214,8 +218,8 @@ class _Interpreter:
 
         def access(thread: Thread) -> None:
             at = (base(thread) + offset) & wrap
-            memory, start = self._locate(thread, space, at, count * size)
             thread.path[-1].accesses[place] = Access(instruction, at, count * size, space, is_store)
+            memory, start = self._locate(thread, instruction, space, at, count * size)
             for i, reader in enumerate(readers):
                 if type_ == "f32" and (reader(thread) & 0x7FFF_FFFF) > 0x7F80_0000:
                     raise StoredNaN
@@ -227,17 +231,18 @@ class _Interpreter:
 
         return access
 
-    def _locate(self, thread: Thread, space: str, address: int, size: int) -> tuple[Any, int]:
-        if address % size:
-            raise AssertionError(f"{space} address {address:#x} is misaligned")
-        if space == "shared":
+    def _locate(self, thread: Thread, instruction: Instruction, space: str, address: int, size: int) -> tuple[Any, int]:
+        """The bytes of an access, and its first one's place in them; a few zeros where it is a fault."""
+        kind = "misaligned" if address % size else "out of bounds"
+        if not address % size and space == "shared":
             if address + size <= len(thread.shared):
                 return thread.shared, address
-        else:
+        elif not address % size:
             for base, memory in self.arrays:
                 if base <= address and address + size <= base + len(memory):
                     return memory, address - base
-        raise AssertionError(f"{space} address {address:#x} is out of bounds")
+        self.faults[kind, instruction.position.line if instruction.position else 0] += 1
+        return bytearray(size), 0
 
     # -- operands
 
@@ -260,6 +265,9 @@ class _Interpreter:
         raise AssertionError(f"no operand such as {operand}")
 
     def _special(self, name: str) -> Reader:
+        if name == "%laneid":
+            x, y, _ = self.launch.block
+            return lambda thread: (thread.tid[0] + x * (thread.tid[1] + y * thread.tid[2])) % 32
         stem, _, letter = name.partition(".")
         axis = "xyz".index(letter)
         match stem:

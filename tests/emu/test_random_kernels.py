@@ -11,10 +11,11 @@ import warps
 from assembling import launch
 from drawing import kernels
 from hypothesis import HealthCheck, given, reject, settings
-from programs import FLOATS, INPUT_WORDS, INTS, PLANES, PREDICATES, WIDES, If, Jump, Kernel, Loop, Statement, Writer
+from programs import FLOATS, INPUT_WORDS, INTS, PLANES, PREDICATES, TILE, WIDES, If, Jump, Kernel, Loop, Statement, Writer
 
 from tilewise.core.counters import Counters
 from tilewise.core.launch import Launch
+from tilewise.emu.jit import AVX2, Target
 from tilewise.emu.machine import emulate
 
 Array = npt.NDArray[Any]
@@ -35,7 +36,8 @@ INPUT = input_words()
 def arrays(kernel: Kernel) -> tuple[Array, ...]:
     """The output, and what the variables are in the end: 32-bit ones, 64-bit ones."""
     out = np.arange(PLANES * kernel.chunks * kernel.chunk_bytes // 4, dtype=np.uint32)
-    last = np.full((len([*INTS, *FLOATS, *PREDICATES]), kernel.total), 0xAAAA, np.uint32)
+    names = [*INTS, *FLOATS, *PREDICATES, *(TILE if kernel.has_tile else [])]
+    last = np.full((len(names), kernel.total), 0xAAAA, np.uint32)
     return out, last, np.full((len(WIDES), kernel.total), 0xBBBB, np.uint64)
 
 
@@ -74,15 +76,16 @@ def has_jump(statements: tuple[Statement, ...]) -> bool:
     )
 
 
-def check(kernel: Kernel) -> None:
+def check(kernel: Kernel, target: Target | None = None, threads: int = 1) -> None:
     ptx = Writer(kernel).ptx()
     plain, expected = prepare(kernel, ptx)
     try:
         run = reference.interpret(plain)
     except reference.StoredNaN:
         reject()
+    assert not run.faults
     emulated, found = prepare(kernel, ptx)
-    emulation = emulate(emulated, threads=1)
+    emulation = emulate(emulated, threads=threads, target=target)
     for name, have, want in zip(("output", "32-bit variables", "64-bit variables"), found, expected, strict=True):
         np.testing.assert_array_equal(have, want, err_msg=name)
     assert_same_counts(emulation.counters, warps.count(run, "order"))
@@ -90,7 +93,16 @@ def check(kernel: Kernel) -> None:
         assert_same_counts(emulation.counters, warps.count(run, "post-dominators"))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large])
+SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+
+@settings(max_examples=80, suppress_health_check=SLOW)
 @given(kernels())
 def test_random_kernels_do_and_count_what_the_reference_does(kernel: Kernel) -> None:
     check(kernel)
+
+
+@settings(max_examples=20, suppress_health_check=SLOW)
+@given(kernels())
+def test_so_they_do_for_an_older_processor_on_three_threads(kernel: Kernel) -> None:
+    check(kernel, AVX2, 3)

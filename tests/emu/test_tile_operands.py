@@ -1,4 +1,4 @@
-"""Blocks with many accumulators, whose multiply-adds the emulator keeps back to the block's end: each sees the operands of its time."""
+"""Blocks with many accumulators, whose multiply-adds are kept back to the block's end: each sees the operands of its time."""
 
 from __future__ import annotations
 
