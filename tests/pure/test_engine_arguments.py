@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -266,8 +268,8 @@ def test_configuration_is_evaluated_with_the_arguments() -> None:
         ({"grid": "n-64", "block": "1"}, "n-64 is 0: give 1 to 2147483647"),
         ({"grid": "1", "block": "0"}, "column 1: give 1 to 2147483647"),
         ({"grid": "2147483648", "block": "1"}, "give 1 to 2147483647"),
-        ({"grid": "1", "block": "1", "smem": "-1"}, "-1 bytes of shared memory"),
-        ({"grid": "1", "block": "1", "smem": "1000000000000000"}, "GB of memory"),
+        ({"grid": "1", "block": "1", "smem": "-1"}, "-1 bytes of shared memory: a block has 0 to 232448 on any device"),
+        ({"grid": "1", "block": "1", "smem": "232449"}, "232449 bytes of shared memory"),
     ],
 )
 def test_configurations_that_cannot_be_are_refused(flags: dict[str, str], said: str) -> None:
@@ -333,6 +335,8 @@ def save(path: Path, kind: str) -> None:
             path.write_bytes(path.read_bytes().replace(b"(4,), }   ", b"((((4,), }"))
         case "folder":
             path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
         case "half":
             np.save(path, array.astype(np.float16))
         case "shape":
@@ -350,7 +354,8 @@ def save(path: Path, kind: str) -> None:
         ("empty", "is no .npy file"),
         ("cut", "is cut short: 4 elements of 4 bytes"),
         ("huge", "is cut short: 4000000000000000 elements"),
-        ("folder", "is no regular file|Is a directory"),
+        ("folder", "is no regular file"),
+        ("pipe", "is no regular file"),
         ("absent", "cannot be read: No such file"),
         ("half", "the file holds float16: f32 is read from float32"),
         ("shape", r"the file has the shape \(2, 2\), the argument \(4,\)"),
@@ -405,3 +410,55 @@ def test_any_bytes_of_a_file_are_an_array_or_refused(
     path.write_bytes(head + size.to_bytes(4 if head[6:7] > b"\1" else 2, "little") + rest)
     with pytest.raises(TilewiseError, match="--arg, column 3"):
         array_of(f"A={path}")
+
+
+# -- whatever the facts
+
+SIZES = st.sampled_from(["1", "n", "n*n", "4/n", "n-5", "0", "-1", "99999999999", "n/0", "m", "(n"])
+TYPES = st.sampled_from(["f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "u8", "s32", "u64", "fp32", "x7"])
+NUMBERS = st.sampled_from(
+    ["0", "1", "-1", "2.5", "inf", "nan", "-inf", "1e300", "n", "256", "99999999999999999999", "18446744073709551615"]
+)
+FILLS = st.one_of(
+    st.sampled_from(["", ":normal", ":arange", ":zeros", ":poison", ":none", ":x.npy", ":full"]),
+    NUMBERS.map(":full({})".format),
+    st.tuples(NUMBERS, NUMBERS).map(":uniform({0[0]},{0[1]})".format),
+)
+SHAPES = st.lists(SIZES, min_size=1, max_size=3).map(",".join)
+STRIDES = st.just("") | SHAPES.map(";{}".format)
+VALUES = (
+    st.tuples(TYPES, SHAPES, STRIDES, FILLS).map("{0[0]}[{0[1]}{0[2]}]{0[3]}".format)
+    | NUMBERS
+    | st.tuples(TYPES, NUMBERS).map(":".join)
+)
+PARAMETERS = st.sampled_from(
+    [
+        ".u64 .ptr {}",
+        ".u64 {}",
+        ".b64 {}",
+        ".u32 {}",
+        ".s8 {}",
+        ".f32 {}",
+        ".f64 {}",
+        ".b16 {}",
+        ".b128 {}",
+        ".b8 {}[2]",
+        ".b8 {}[16]",
+    ]
+)
+
+
+@given(st.lists(st.tuples(VALUES, PARAMETERS), max_size=4), SIZES, SIZES, SIZES)
+def test_any_facts_make_a_launch_or_are_refused(pairs: list[tuple[str, str]], grid: str, block: str, smem: str) -> None:
+    with mock.patch("tilewise.engine.memory.available_bytes", return_value=1_000_000):
+        try:
+            facts = facts_of(
+                "n=4", *(f"a{index}={value}" for index, (value, _) in enumerate(pairs)), grid=grid, block=block, smem=smem
+            )
+            names = whole_numbers(facts)
+            configure(facts, names)
+            declared = [".u32 n", *(parameter.format(f"p{index}") for index, (_, parameter) in enumerate(pairs))]
+            bound = bind_arguments(facts, read_parameters(", ".join(f".param {text}" for text in declared), 1), names)
+        except TilewiseError:
+            return
+    assert sum(argument.array.nbytes for argument in bound if argument.array is not None) <= 1_000_000

@@ -212,6 +212,7 @@ def test_architecture_is_the_devices_or_as_given(tilewise: Tilewise, write: Writ
         (["--grid", "0"], "--grid, column 1: give 1 to 2147483647"),
         (["--grid", "1,1,1,1"], "--grid, column 6"),
         (["--block", "2048"], "a block has at most 1024"),
+        (["--cluster", "2"], "the emulator runs clusters of one block only"),
         (["--arg", "x=f32[$]"], "--arg, column 7"),
         (["--kernel", ""], "--kernel, column 1: expected a kernel's name"),
     ],

@@ -64,6 +64,7 @@ DTYPES: dict[str, Dtype] = {
 ALIASES: dict[str, str] = {
     **{f"{word}{bits}": f"f{bits}" for word in ("fp", "float") for bits in (64, 32, 16)},
     "bfloat16": "bf16",
+    "fp8": "e4m3",
     "float8_e4m3": "e4m3",
     "float8_e5m2": "e5m2",
     **{f"{word}{bits}": f"s{bits}" for word in ("i", "int") for bits in (64, 32, 16, 8)},

@@ -6,6 +6,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tilewise.core.dtypes import ALIASES
 from tilewise.core.errors import TilewiseError, nearest
 
 Layout = Literal["rr", "rc", "cr", "cc"]
@@ -13,8 +14,6 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 ITEM_BYTES = {"f32": 4}
 """Bytes an element takes, by dtype."""
-
-ALIASES = {"fp32": "f32", "float32": "f32"}
 
 
 @dataclass(frozen=True, slots=True)

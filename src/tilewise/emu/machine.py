@@ -90,6 +90,8 @@ def run_kernel(
 ) -> Emulation:
     """Run a launch of a kernel that is compiled; as `emulate`."""
     started = time.perf_counter()
+    if launch.cluster != (1, 1, 1):
+        raise TilewiseError(f"cluster = {launch.cluster}: the emulator runs clusters of one block only.")
     arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
     chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)

@@ -15,6 +15,7 @@ from tilewise.core.launch import Dim3
 from tilewise.core.launch_facts import LaunchFacts
 from tilewise.engine.filling import Shape, as_float, make_array, plan_shape, whole_number
 from tilewise.engine.memory import require_memory
+from tilewise.hw.catalog import DEVICES
 from tilewise.ptx.declarations import TYPE_BYTES
 
 if TYPE_CHECKING:
@@ -82,9 +83,9 @@ def configure(facts: LaunchFacts, names: Mapping[str, int]) -> Configuration:
     shared = 0
     if facts.smem is not None:
         shared = facts.smem.evaluate(names)
-        if shared < 0:
-            raise facts.smem.error(f"{shared} bytes of shared memory: give 0 or more")
-        require_memory(shared, "the dynamic shared memory of a block")
+        most = max(device.shared_bytes_per_block_optin for device in DEVICES.values())
+        if not 0 <= shared <= most:
+            raise facts.smem.error(f"{shared} bytes of shared memory: a block has 0 to {most} on any device")
     cluster = (1, 1, 1) if facts.cluster is None else _dimensions(facts.cluster, names)
     return Configuration(_dimensions(facts.grid, names), _dimensions(facts.block, names), cluster, shared)
 

@@ -64,10 +64,10 @@ def _locate(fill: FileFill, source: FlagText) -> Path:
 
 def _check(path: Path) -> tuple[int, int]:
     """Return the number of elements and the bytes of one, after checking that the file has them."""
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for somebody to write to it
+        raise _Unreadable("is no regular file")
     with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise _Unreadable("is no regular file")
+        file_bytes = os.fstat(file.fileno()).st_size
         head = file.read(12)
         size_bytes = 2 if head[6:7] == b"\1" else 4
         if head[:6] != _MAGIC or head[6:8] not in (b"\1\0", b"\2\0", b"\3\0") or len(head) < 12:
@@ -80,7 +80,7 @@ def _check(path: Path) -> tuple[int, int]:
     if header is None:
         raise _Unreadable("holds no array of plain numbers: save one of floats, integers or booleans with numpy.save")
     elements = math.prod(int(digits) for digits in re.findall(rb"[0-9]+", header["shape"]))
-    if status.st_size < start + size + elements * int(header["bytes"]):
+    if file_bytes < start + size + elements * int(header["bytes"]):
         raise _Unreadable(f"is cut short: {elements} elements of {int(header['bytes'])} bytes are not all there")
     return elements, int(header["bytes"])
 
