@@ -48,6 +48,12 @@ class Counters:
     shared_store_wavefronts: int = 0
     shared_async_store_bytes: int = 0
     """What cp.async wrote to shared memory, zeros included; its global side counts as loads."""
+    global_atomic_requests: int = 0
+    global_atomic_sectors: int = 0
+    shared_atomic_requests: int = 0
+    shared_atomic_wavefronts: int = 0
+    """Atomics and reductions, with or without a result, count apart from loads and stores: a request's sectors as a store's, its
+    wavefronts as if lanes at one word took turns no more than a store's do."""
     worst_bank_conflict_ways: int = 0
     """Over all shared accesses; 1 is conflict-free, 0 is no shared access."""
     barriers: int = 0

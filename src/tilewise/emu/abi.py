@@ -16,6 +16,10 @@ LIBRARY = Path(__file__).parent / "runtime" / "libtilewise_runtime.so"
 BARRIERS = 16
 SPACES = {"global": 0, "shared": 1, "local": 2, "const": 3, "param": 3, "generic": 4}
 """enum tw_space."""
+OPERATIONS = ("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
+"""enum tw_operation."""
+NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "bf16x2")
+"""enum tw_number."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED = range(1, 9)
 """enum tw_status."""
@@ -32,10 +36,16 @@ FAULT_KINDS = (
 OUT_OF_SHARED = 5
 """The one of them that is about the shared side of a copy."""
 RUNTIME_FUNCTIONS = (
-    *("access", "count", "resolve", "next", "come", "meet", "collect"),
+    *("access", "atomic", "count", "resolve", "next", "come", "meet", "collect"),
     *("copy_copy", "copy_commit", "copy_wait"),
 )
 """Fields of Context that compiled kernels call through."""
+
+
+def number_type(type_: str) -> int:
+    """enum tw_number of a PTX type."""
+    letters = {"b": "bits", "u": "unsigned", "s": "signed", "f": "float"}
+    return NUMBER_TYPES.index(type_ if type_ in NUMBER_TYPES else letters[type_[0]])
 
 
 class Warp(ctypes.Structure):
@@ -83,7 +93,9 @@ class Range(ctypes.Structure):
 class Site(ctypes.Structure):
     """struct tw_site."""
 
-    _fields_ = [(name, c_uint32) for name in ("space", "is_store", "element_bytes", "elements", "aligned", "unused")]
+    _fields_ = [
+        (name, c_uint32) for name in ("space", "is_store", "element_bytes", "elements", "aligned", "operation", "type", "unused")
+    ]
 
 
 class SiteCounts(ctypes.Structure):
@@ -136,7 +148,7 @@ class _ContextHead(ctypes.Structure):
         ("next_block", c_void_p),
         *((name, c_uint64) for name in ("last_block", "chunk", "first_taken", "end_taken")),
         ("chosen", c_void_p),
-        ("seed", c_uint64),
+        *((name, c_uint64) for name in ("is_alone", "seed")),
     ]
 
 

@@ -6,7 +6,7 @@ Made once from the analysis, kept beside the code on disk as JSON.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tilewise.core.launch import Dim3
@@ -44,6 +44,10 @@ class SiteFacts:
     """What the emulator lacks of an instruction without a form, if not all of it."""
     aligned: bool = False
     """A barrier to which all lanes of a warp come together."""
+    operation: str = ""
+    """Of an atomic."""
+    type: str = ""
+    """Of an atomic's elements, as PTX has it."""
     is_generic: bool = False
     """Whether each address says which space it is of; this site then counts those of `space`, and the next ones of others."""
 
@@ -75,6 +79,8 @@ class Blueprint:
     """Bytes of a warp's state."""
     groups: int
     """Range-cache entries of the fast function; the careful one needs none."""
+    is_ordered: bool
+    """Whether what it leaves hangs on the order of its blocks: atomics whose old values are used, or of floats."""
     local_bytes: int
     """Of each thread."""
     variables: tuple[PlacedVariable, ...]
@@ -118,6 +124,7 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         groups=fast.groups,
         sites=tuple(_site_facts(step, space) for step, space in program.sites),
         variables=program.variables,
+        is_ordered=any(_is_ordered(step) for step, _ in program.sites),
         local_bytes=program.local_bytes,
         tally=fast.tally,
         fma=tuple(sum(step.counts_fma and step.instruction.guard is None for step in steps) for steps in program.steps),
@@ -154,6 +161,13 @@ def from_json(text: bytes) -> Blueprint:
     )
 
 
+def _is_ordered(step: Step) -> bool:
+    access = step.access
+    if access is None or access.kind != "atomic" or access.space == "shared":
+        return False
+    return bool(step.writes) or access.operation in ("exch", "cas") or "f" in access.type
+
+
 def _tupled(cell: Any) -> Any:
     return tuple(cell) if isinstance(cell, list) else cell
 
@@ -165,4 +179,5 @@ def _site_facts(step: Step, space: str) -> SiteFacts:
     if access is None:
         is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
         return SiteFacts(*where, kind="fma" if step.counts_fma else "", missing=step.missing, aligned=is_aligned)
-    return SiteFacts(*where, access.kind, space, access.element_bytes, access.count, is_generic=access.space == "generic")
+    facts = SiteFacts(*where, access.kind, space, access.element_bytes, access.count, is_generic=access.space == "generic")
+    return replace(facts, operation=access.operation, type=access.type) if access.kind == "atomic" else facts

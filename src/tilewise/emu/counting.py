@@ -77,6 +77,10 @@ def sum_sites(sites: tuple[SiteCounters, ...]) -> Counters:
         shared_store_requests=total("requests", "shared", "store"),
         shared_store_bytes=total("bytes", "shared", "store"),
         shared_store_wavefronts=total("transactions", "shared", "store"),
+        global_atomic_requests=total("requests", "global", "atomic"),
+        global_atomic_sectors=total("transactions", "global", "atomic"),
+        shared_atomic_requests=total("requests", "shared", "atomic"),
+        shared_atomic_wavefronts=total("transactions", "shared", "atomic"),
         worst_bank_conflict_ways=max((site.worst_conflict_ways for site in sites if site.space == "shared"), default=0),
         sites=sites,
     )

@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -15,17 +15,16 @@ from tilewise.core.errors import KernelFault, TilewiseError, UnsupportedInstruct
 from tilewise.core.facts import Fault
 from tilewise.core.launch import Launch
 from tilewise.emu import abi
-from tilewise.emu.arguments import Arguments, bind, buffer_table
-from tilewise.emu.blueprint import Blueprint, SiteFacts
+from tilewise.emu.arguments import Arguments, bind
+from tilewise.emu.blueprint import Blueprint
 from tilewise.emu.budget import Budget
 from tilewise.emu.compiled import compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
 from tilewise.emu.report import describe_fault
+from tilewise.emu.worker import Task, Worker
 
 MAX_THREADS_PER_BLOCK = 1024
-FAULTS_KEPT = 256
-CHUNKS_PER_THREAD = 8
 POLL_SECONDS = 0.1
 
 
@@ -63,8 +62,9 @@ def emulate(
 ) -> Emulation:
     """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
 
-    `threads` host threads share the blocks (default: all processors this process may use); results and counts are the
-    same for any number. `blocks` names the only blocks to run, by their number along x, then y, then z: the counts are theirs.
+    `threads` host threads share the blocks (default: all processors this process may use, but one where what a kernel leaves
+    hangs on the order of its blocks); results and counts are the same for any number. `blocks` names the only blocks to run, by
+    their number along x, then y, then z: the counts are theirs.
     Raises KernelFault if the kernel accessed what it may not or cannot go on, InstructionLimitReached if it takes more than
     `max_instructions` warp instructions of PTX, UnsupportedInstruction if a thread reached an instruction that the emulator does
     not have, TilewiseError for arguments that do not fit the kernel.
@@ -135,17 +135,26 @@ class _Run:
         chosen: ctypes.Array[ctypes.c_uint64] | None,
         budget: Budget,
     ) -> None:
-        self.launch = launch
         self.budget = budget
-        self.chosen = chosen
-        self.blocks = launch.blocks if chosen is None else len(chosen)
         self.kernel = kernel
         self.arguments = arguments
         self.stop = ctypes.c_int32(0)
-        self.next_block = ctypes.c_uint64(0)
         self.failure: BaseException | None = None
-        self.compile_careful = abi.COMPILE_CAREFUL(self._compile_careful)
-        self.workers = [_Worker(self) for _ in range(_thread_count(threads, self.blocks))]
+        blocks = launch.blocks if chosen is None else len(chosen)
+        count = _thread_count(1 if threads is None and kernel.blueprint.is_ordered else threads, blocks)
+        task = Task(
+            launch=launch,
+            blueprint=kernel.blueprint,
+            arguments=arguments,
+            fast=kernel.fast_address,
+            compile_careful=abi.COMPILE_CAREFUL(self._compile_careful),
+            stop=self.stop,
+            next_block=ctypes.c_uint64(0),
+            chosen=chosen,
+            blocks=blocks,
+            threads=count,
+        )
+        self.workers = [Worker(task) for _ in range(count)]
 
     def go(self) -> None:
         """Run all blocks. On Ctrl-C the host threads stop at their next block or loop iteration, then the exception goes on."""
@@ -205,116 +214,3 @@ class _Run:
                 merged[raw.kind, raw.site] = first
         ordered = [merged[key] for key in sorted(merged, key=lambda key: (key[1], key[0]))]
         return tuple(describe_fault(raw, self.kernel.blueprint, self.arguments.buffers) for raw in ordered)
-
-
-class _Worker:
-    """One host thread: its context with all the memory that it points to."""
-
-    def __init__(self, run: _Run) -> None:
-        blueprint = self.blueprint = run.kernel.blueprint
-        self.status = 0
-        self.stop_site = 0
-        """The instruction at which the run stopped, if it was one that the table lacks."""
-        self.block_counts = (ctypes.c_uint64 * (3 * blueprint.blocks))()
-        self.site_counts = (abi.SiteCounts * max(1, len(blueprint.sites)))()
-        self.histograms = (ctypes.c_uint64 * (32 * max(1, len(blueprint.tally.histograms))))()
-        self.faults = (abi.Fault * FAULTS_KEPT)()
-        self._ranges = (abi.Range * max(1, blueprint.groups))()
-        self._sites = site_table(blueprint.sites)
-        self._buffers = buffer_table(run.arguments.buffers)
-        self._thread_ids = _thread_ids(run.launch.block, blueprint.warps)
-        self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
-        self._context = _Aligned(ctypes.sizeof(abi.Context))
-        self.context = abi.Context.from_address(self._context.address)
-        self._fill(run)
-
-    def _fill(self, run: _Run) -> None:
-        context, launch = self.context, run.launch
-        runtime = abi.load_runtime()
-        for name in abi.RUNTIME_FUNCTIONS:
-            setattr(context, name, runtime.functions[name])
-        for name, memory in (
-            ("params", run.arguments.parameters),
-            ("block_counts", self.block_counts),
-            ("ranges", self._ranges),
-            ("histograms", self.histograms),
-            ("stop", run.stop),
-            ("thread_ids", self._thread_ids),
-            ("site_counts", self.site_counts),
-            ("sites", self._sites),
-            ("buffers", self._buffers),
-            ("faults", self.faults),
-            ("next_block", run.next_block),
-            ("heads", self._heads),
-        ):
-            setattr(context, name, ctypes.addressof(memory))
-        context.dynamic_shared_bytes = launch.dynamic_shared_bytes
-        context.local_bytes = self.blueprint.local_bytes
-        context.range_count = self.blueprint.groups
-        context.shared_bytes = self.blueprint.static_shared_bytes + launch.dynamic_shared_bytes
-        context.resident_count = 1
-        context.sms = 1
-        context.nctaid[:] = launch.grid
-        context.buffer_count = len(run.arguments.buffers)
-        context.fault_capacity = FAULTS_KEPT
-        context.fast = run.kernel.fast_address
-        context.compile_careful = run.compile_careful
-        context.warp_bytes, context.warp_count = self.blueprint.warp_bytes, self.blueprint.warps
-        context.threads = launch.threads_per_block
-        context.words, context.blocks = self.blueprint.words, self.blueprint.blocks
-        context.last_block = run.blocks
-        context.chosen = 0 if run.chosen is None else ctypes.addressof(run.chosen)
-        context.chunk = max(1, run.blocks // (CHUNKS_PER_THREAD * _thread_count(None, run.blocks)))
-
-    def run(self) -> None:
-        """Run blocks until none is left or somebody stops."""
-        runtime, context = abi.load_runtime(), self.context
-        self.status = runtime.run(self._context.address)
-        if self.status == abi.UNSUPPORTED:
-            block = abi.Block.from_address(context.block)
-            self.stop_site = int(abi.Warp.from_address(block.warps + context.warp_bytes * context.warp_index).wait_site)
-        runtime.free(self._context.address)
-
-    def counts(self) -> tuple[Any, Any, Any]:
-        """Counts of blocks, sites and alignments."""
-        return self.block_counts, self.site_counts, self.histograms
-
-
-class _Aligned:
-    """Zeroed memory on a 64-byte boundary."""
-
-    def __init__(self, size: int) -> None:
-        self._memory = ctypes.create_string_buffer(size + 128)
-        self.address = -(-ctypes.addressof(self._memory) // 64) * 64
-
-
-def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
-    """The sites as the runtime reads them."""
-    rows = (
-        abi.Site(
-            abi.SPACES["generic"] if site.is_generic else abi.SPACES.get(site.space, 0),
-            int(site.kind == "store"),
-            site.element_bytes,
-            site.count,
-            int(site.aligned),
-        )
-        for site in sites
-    )
-    return (abi.Site * max(1, len(sites)))(*rows)
-
-
-def _bits(numbers: Iterable[int], words: int) -> ctypes.Array[ctypes.c_uint64]:
-    """A set of numbers as 64-bit words."""
-    bits = (ctypes.c_uint64 * words)()
-    for number in numbers:
-        bits[number // 64] |= 1 << number % 64
-    return bits
-
-
-def _thread_ids(block: tuple[int, int, int], warps: int) -> ctypes.Array[ctypes.c_uint32]:
-    """x of every thread slot, then y, then z."""
-    import numpy as np
-
-    linear = np.arange(32 * warps, dtype=np.uint32)
-    planes = np.concatenate([linear % block[0], linear // block[0] % block[1], linear // (block[0] * block[1])])
-    return (ctypes.c_uint32 * len(planes)).from_buffer_copy(planes.astype(np.uint32).tobytes())

@@ -13,6 +13,7 @@ WHOLE_ROUNDINGS = "rni rzi rmi rpi"
 _TO_WHOLE = {"rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil"}
 
 
+@op("mov.b128 d, a")
 @op("mov.TYPE d, a", TYPE=("pred", *BITS, *INTEGERS, *FLOATS))
 def mov(lanes: Lanes, a: Value) -> Value:
     return a

@@ -44,6 +44,8 @@ class Access:
     """volatile, relaxed, acquire or release, where the instruction says so."""
     whole: bool = False
     """The elements are parts of one value, the lowest first."""
+    operation: str = ""
+    """Of an atomic: add, min, max, and, or, xor, inc, dec, exch or cas."""
 
     @property
     def element_bytes(self) -> int:

@@ -51,6 +51,9 @@ class Memory:
         if access.kind in ("copy", "commit", "wait"):
             self._lower_async(step, access)
             return
+        if access.kind == "atomic":
+            self._lower_atomic(step, access)
+            return
         operand = step.sources[0][0]
         assert isinstance(operand, Address)
         if step.reads_parameter:
@@ -109,12 +112,14 @@ class Memory:
     def _stored_values(self, step: Step, access: Access) -> list[Value]:
         if access.kind == "load":
             return []
-        operand, type_ = step.sources[1]
-        if access.whole:
-            values = self._parts(self.body.value(operand, type_), access)
-        else:
-            values = [self.body.value(element, access.type) for element in self._elements(operand)]
+        values = self._elements_of(*step.sources[1], access)
         return [self.lanes.full(LLVM_TYPES[access.type], "%dry") if value is None else value for value in values]
+
+    def _elements_of(self, operand: Operand, type_: str, access: Access) -> list[Value | None]:
+        """What an operand gives for each element."""
+        if access.whole:
+            return self._parts(self.body.value(operand, type_), access)
+        return [self.body.value(element, access.type) for element in self._elements(operand)]
 
     def _parts(self, value: Value | None, access: Access) -> list[Value | None]:
         """A value of several elements, the lowest first."""
@@ -171,11 +176,14 @@ class Memory:
 
     def _call_runtime(self, step: Step, access: Access, values: list[Value], mask: str, *, counted: bool) -> None:
         """The access itself; the lanes' addresses stand in the context already."""
+        self._store_values(access, values)
+        arguments = f"ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)}"
+        self.lanes.emit(f"call void {self.body.context_field('access')}({arguments})")
+
+    def _store_values(self, access: Access, values: list[Value]) -> None:
         for element, value in enumerate(values):
             wide = vector_type(value.type)
             self.lanes.emit(f"store {wide} {self.lanes.vector(value)}, ptr {self._value_slot(access, element)}")
-        arguments = f"ptr %context, ptr %warp, i32 {step.site}, i32 {mask}, i32 {int(counted)}"
-        self.lanes.emit(f"call void {self.body.context_field('access')}({arguments})")
 
     def _value_slot(self, access: Access, element: int) -> str:
         return self.body.context_address("values", element * LANES * access.element_bytes)
@@ -198,6 +206,28 @@ class Memory:
             else:
                 results.append(self.lanes.full(type_, self.lanes.define(f"load {vector_type(type_)}, ptr {slot}")))
         return results
+
+    # -- atomics: the runtime carries them out, lane by lane
+
+    def _lower_atomic(self, step: Step, access: Access) -> None:
+        body, lanes = self.body, self.lanes
+        operand = step.sources[0][0]
+        assert isinstance(operand, Address)
+        base, type_ = self._base(operand, access), LLVM_TYPES[access.type]
+        values = [value for source in step.sources[1:] for value in self._elements_of(*source, access)]
+        results: list[Value | None] = [lanes.full(type_, "%dry") for _ in range(access.count)]
+        if base is not None and not lanes.dry:
+            body.settle()
+            body.has_effects = True
+            body.store_addresses(moved(lanes, base, operand.offset))
+            self._store_values(access, [value for value in values if value is not None])
+            lanes.emit(
+                f"call void {body.context_field('atomic')}(ptr %context, ptr %warp, i32 {step.site}, i32 {self._active()})"
+            )
+            slots = [self._value_slot(access, element) for element in range(access.count)]
+            results = [lanes.full(type_, lanes.define(f"load {vector_type(type_)}, ptr {slot}")) for slot in slots]
+        if step.results:
+            self._write_results(step, results)
 
     # -- cp.async: the runtime keeps the copies and carries them out at the waits
 

@@ -81,6 +81,8 @@ def match(instruction: Instruction) -> Step:
     if form.kind == "hint":
         return step
     for operand, spec in zip(instruction.operands, form.operands, strict=False):  # the last may be absent
+        if spec.name == "policy":  # for caches
+            continue
         parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
         (step.results if spec.is_result else step.sources).extend(
             (part, spec.resolve(modifiers, index)) for index, part in enumerate(parts)

@@ -20,13 +20,13 @@ enum tw_space tw_space_of(uint64_t address) {
     return TW_GLOBAL;
 }
 
-static int inside(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && size - offset >= bytes; }
+static int is_inside(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && size - offset >= bytes; }
 
 // Makes a range-cache entry hold the buffer, or the shared memory, that an access falls in; generic addresses only go by this.
 uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
     struct tw_range* range = &context->ranges[group];
     if (tw_space_of(address) == TW_SHARED) {
-        if (!inside(address - TW_SHARED_WINDOW, extent, context->shared_bytes)) return 0;
+        if (!is_inside(address - TW_SHARED_WINDOW, extent, context->shared_bytes)) return 0;
         *range = (struct tw_range){TW_SHARED_WINDOW, context->shared_bytes - extent + 1,
                                    (uint64_t)(uintptr_t)context->shared - TW_SHARED_WINDOW, TW_SHARED};
         return 1;
@@ -37,36 +37,38 @@ uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address
     return 1;
 }
 
-// Where a lane's bytes stand in this process: `bytes`, or its local memory from `offset` on, if `bytes` is 0.
-struct place {
-    uint8_t* bytes;
-    uint64_t offset;
-};
+static int is_within(const struct tw_buffer* buffer, uint64_t address, uint64_t bytes) {
+    return address >= buffer->low && address < buffer->high && buffer->high - address >= bytes;
+}
 
-// Returns the kind of fault, or -1 if there is none.
-static int locate(const struct tw_context* context, enum tw_space space, uint64_t address, uint64_t bytes, uint32_t is_store,
-                  struct place* place) {
+// Finds a lane's bytes; returns the kind of fault, or -1 if there is none.
+int tw_locate(const struct tw_context* context, const struct tw_site* site, uint64_t address, struct tw_place* place) {
+    const uint64_t bytes = (uint64_t)site->element_bytes * site->elements;
+    enum tw_space space = (enum tw_space)site->space;
     uint64_t offset = address;
+    if (address & (bytes - 1)) return TW_MISALIGNED;  // a power of two
     if (space == TW_GENERIC || space == TW_LOCAL) {
         const enum tw_space found = tw_space_of(address);
         if (space == TW_LOCAL && found != TW_LOCAL) return TW_OUT_OF_BOUNDS;
         space = found;
         offset -= space == TW_SHARED ? TW_SHARED_WINDOW : space == TW_LOCAL ? TW_LOCAL_WINDOW : 0;
     }
+    place->space = space;
     if (space == TW_SHARED) {
-        if (!inside(offset, bytes, context->shared_bytes)) return TW_OUT_OF_BOUNDS;
-        *place = (struct place){context->shared + offset, 0};
-        return -1;
+        place->bytes = context->shared + offset;
+        return is_inside(offset, bytes, context->shared_bytes) ? -1 : TW_OUT_OF_BOUNDS;
     }
     if (space == TW_LOCAL) {
-        if (!inside(offset, bytes, context->local_bytes)) return TW_OUT_OF_BOUNDS;
-        *place = (struct place){0, offset};
-        return -1;
+        place->bytes = 0;
+        place->offset = offset;
+        return is_inside(offset, bytes, context->local_bytes) ? -1 : TW_OUT_OF_BOUNDS;
     }
-    const struct tw_buffer* buffer = tw_find_buffer(context, address, bytes);
+    const struct tw_buffer* buffer = place->buffer;  // of the lane before, mostly this one's too
+    if (!buffer || !is_within(buffer, address, bytes)) buffer = tw_find_buffer(context, address, bytes);
     if (!buffer) return TW_OUT_OF_BOUNDS;
-    if (is_store && !buffer->writable) return TW_READ_ONLY;
-    *place = (struct place){(uint8_t*)(uintptr_t)(address + buffer->delta), 0};
+    place->buffer = buffer;
+    if (site->is_store && !buffer->writable) return TW_READ_ONLY;
+    place->bytes = (uint8_t*)(uintptr_t)(address + buffer->delta);
     return -1;
 }
 
@@ -82,7 +84,7 @@ static void copy_local(const struct tw_context* context, uint64_t offset, uint32
     }
 }
 
-static void transfer(struct tw_context* context, const struct tw_site* site, const struct place* place, uint32_t lane) {
+static void transfer(struct tw_context* context, const struct tw_site* site, const struct tw_place* place, uint32_t lane) {
     const uint32_t size = site->element_bytes;
     for (uint32_t element = 0; element < site->elements; ++element) {
         uint8_t* value = context->values + ((uint64_t)element * TW_LANES + lane) * size;
@@ -100,18 +102,15 @@ void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_i
     if (!mask) return;
     if (!counted) tw_count(context, site_index, mask);
     const struct tw_site* site = &context->sites[site_index];
-    const uint64_t bytes = (uint64_t)site->element_bytes * site->elements;
+    struct tw_place place = {0};
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        const uint64_t address = context->addresses[lane];
-        struct place place;
-        const int fault =
-            address % bytes ? TW_MISALIGNED : locate(context, (enum tw_space)site->space, address, bytes, site->is_store, &place);
+        const int fault = tw_locate(context, site, context->addresses[lane], &place);
         if (fault < 0) {
             transfer(context, site, &place, lane);
             continue;
         }
-        tw_report(context, warp, (enum tw_fault_kind)fault, site_index, lane, address);
+        tw_report(context, warp, (enum tw_fault_kind)fault, site_index, lane, context->addresses[lane]);
         for (uint32_t element = 0; element < site->elements && !site->is_store; ++element)  // a reported access is masked off
             memset(context->values + ((uint64_t)element * TW_LANES + lane) * site->element_bytes, 0, site->element_bytes);
     }

@@ -17,18 +17,22 @@ static uint32_t count_sectors_in_order(const uint64_t* addresses, uint32_t mask,
     return in_order ? count : 0;
 }
 
-// The same for lanes in any order. A new sector is looked for among the latest first.
+// The same for lanes in any order: a table of those seen, looked up by their last bits.
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes) {
+    enum { CELLS = 4 * TW_LANES };
     const uint32_t in_order = count_sectors_in_order(addresses, mask, bytes);
     if (in_order) return in_order;
-    uint64_t seen[2 * TW_LANES];
+    uint64_t seen[CELLS], used[CELLS / 64] = {0};
     uint32_t count = 0;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint64_t address = addresses[__builtin_ctz(rest)];
         for (uint64_t sector = address / SECTOR_BYTES; sector <= (address + bytes - 1) / SECTOR_BYTES; ++sector) {
-            uint32_t i = count;
-            while (i && seen[i - 1] != sector) --i;
-            if (!i) seen[count++] = sector;
+            uint32_t cell = (uint32_t)(sector ^ sector >> 7) % CELLS;
+            while (used[cell / 64] >> cell % 64 & 1 && seen[cell] != sector) cell = (cell + 1) % CELLS;
+            if (used[cell / 64] >> cell % 64 & 1) continue;
+            used[cell / 64] |= 1ull << cell % 64;
+            seen[cell] = sector;
+            ++count;
         }
     }
     return count;
@@ -69,7 +73,8 @@ static uint32_t count_served_together(const uint64_t* addresses, uint32_t mask, 
 }
 
 // Wavefronts of shared memory; raises the site's worst conflict.
-static uint64_t count_wavefronts(struct tw_site_counts* counts, const uint64_t* addresses, uint32_t mask, uint32_t bytes, uint32_t is_store) {
+static uint64_t count_wavefronts(struct tw_site_counts* counts, const uint64_t* addresses, uint32_t mask, uint32_t bytes,
+                                 uint32_t is_store) {
     const uint32_t width = count_served_together(addresses, mask, bytes, is_store);
     uint64_t wavefronts = 0;
     for (uint32_t first = 0; first < TW_LANES; first += width) {

@@ -26,6 +26,9 @@ enum tw_space {
     TW_GENERIC = 4,   // an access whose address says which
 };
 
+enum tw_operation { TW_ADD, TW_MIN, TW_MAX, TW_AND, TW_OR, TW_XOR, TW_INC, TW_DEC, TW_EXCH, TW_CAS };
+enum tw_number { TW_BITS, TW_UNSIGNED, TW_SIGNED, TW_FLOAT, TW_F16, TW_BF16, TW_F16X2, TW_BF16X2 };
+
 // Windows of generic addresses (windows.py). Anything else is a buffer's.
 static const uint64_t TW_LOCAL_WINDOW = 0x01000000, TW_SHARED_WINDOW = 0x02000000, TW_WINDOW_BYTES = 0x01000000;
 
@@ -93,8 +96,20 @@ struct tw_range {
 
 struct tw_site {
     uint32_t space, is_store, element_bytes, elements;
-    uint32_t aligned;  // a barrier that all lanes of a warp must come to together
+    uint32_t aligned;    // a barrier that all lanes of a warp must come to together
+    uint32_t operation;  // enum tw_operation of an atomic
+    uint32_t type;       // enum tw_number of its elements
     uint32_t unused;
+};
+
+struct tw_buffer;
+
+// Where a lane's bytes stand in this process: `bytes`, or its local memory from `offset` on, if `bytes` is 0.
+struct tw_place {
+    uint8_t* bytes;
+    uint64_t offset;
+    enum tw_space space;
+    const struct tw_buffer* buffer;  // that it stands in, if in any
 };
 
 struct tw_site_counts {
@@ -141,7 +156,7 @@ struct tw_context {
     uint64_t* histograms;
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
-    void *access, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
+    void *access, *atomic, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
     uint64_t shared_bytes, local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
@@ -166,6 +181,7 @@ struct tw_context {
     uint64_t last_block, chunk;
     uint64_t first_taken, end_taken;  // blocks that this host thread has taken and not started
     const uint64_t* chosen;           // numbers of the last_block blocks to run, counted along x, then y, then z; null: all of the grid
+    uint64_t is_alone;                // no other host thread runs blocks of the launch
     uint64_t seed;                    // of the order in which warps and blocks take turns; 0: as they are numbered
 
     _Alignas(64) uint64_t addresses[TW_LANES];
@@ -174,6 +190,7 @@ struct tw_context {
 
 // Called by compiled kernels.
 void tw_access(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t counted);
+void tw_atomic(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
 void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
 uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
 int32_t tw_next(struct tw_context*, struct tw_warp*);
@@ -192,6 +209,7 @@ void tw_wait(struct tw_context*, struct tw_warp*);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
 enum tw_space tw_space_of(uint64_t address);
+int tw_locate(const struct tw_context*, const struct tw_site*, uint64_t address, struct tw_place*);
 const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
 void tw_forget_copies(struct tw_context*);
