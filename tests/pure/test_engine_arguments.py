@@ -161,6 +161,7 @@ def test_sizes_take_any_whole_number_and_numbers_those_before_them() -> None:
         ("A=f32[1,4;1,1]:zeros", ""),
         ("A=f32[18446744073709551615]", "a size of 18446744073709551615 is too large"),
         ("A=f32[281474976710656,281474976710656]", "is more than any memory holds"),
+        ("A=f32[0,99999999999,99999999999]", "is more than any memory holds"),
         ("A=f32[200000000000]", "GB of memory"),
         ("A=f32[2,2;200000000000,1]", "GB of memory"),
     ],

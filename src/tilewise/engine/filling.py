@@ -61,8 +61,9 @@ def plan_shape(value: ArrayValue, names: Mapping[str, int]) -> Shape:
     else:
         shape = Shape(sizes, tuple(_evaluate(stride, names, 1, "a stride") for stride in value.strides))
         _refuse_overlap(shape, value.strides[0])
-    if shape.extent > ELEMENTS_LIMIT:
-        raise value.shape[0].error(f"an array of {shape.extent} elements is more than any memory holds")
+    whole = Shape(tuple(max(size, 1) for size in sizes), shape.strides)  # NumPy multiplies the sizes of empty arrays too
+    if max(whole.extent, math.prod(whole.sizes)) > ELEMENTS_LIMIT:
+        raise value.shape[0].error(f"an array of {' x '.join(map(str, sizes))} elements is more than any memory holds")
     return shape
 
 
