@@ -13,6 +13,7 @@ from assembling import SOURCE, assemble, launch
 from tilewise.core.errors import KernelFault
 from tilewise.core.facts import Fault
 from tilewise.emu.machine import emulate
+from tilewise.emu.windows import LOCAL_WINDOW, SHARED_WINDOW
 
 GUARD_BYTES = 4096
 GUARD = 0xA5
@@ -360,3 +361,22 @@ def test_a_launch_after_a_fault_works() -> None:
         faults_of(ptx, 1, 64, out.array[:50])
         emulate(launch(ptx, 1, 64, out.array))
     np.testing.assert_array_equal(out.array, np.arange(64))
+
+
+@WAYS
+@pytest.mark.parametrize("window", [LOCAL_WINDOW, SHARED_WINDOW])
+def test_a_global_access_does_not_reach_shared_or_local_memory(way: str, window: int) -> None:
+    """By a generic address it would: 77 stands in both."""
+    body = """
+    .local .align 4 .b8 depot[16];
+    st.shared.u32 [0], 77;
+    st.local.u32 [depot], 77;
+    ld.param.u64 %rd6, [a1];
+    ld.global.u32 %r9, [%rd6];
+    ld.u32 %r10, [%rd6];
+    sub.u32 %r10, %r10, %r9;
+    st.global.u32 [%rd1], %r10;"""
+    out = guarded(32)
+    (fault,) = faults_of(kernel(body, "u64 u64", way, 64), 1, 32, out.array, window)
+    assert (fault.kind, fault.opcode) == ("out of bounds", "ld.global.u32")
+    np.testing.assert_array_equal(out.array, 77 * done_by(way))

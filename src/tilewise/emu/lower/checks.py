@@ -134,11 +134,12 @@ class Checks:
         resolve = lanes.fresh("%resolve")
         extent = group.end - group.first
         found = lanes.fresh("%found")
+        kind = f"i32 {int(group.is_store)}, i32 {int(group.space == 'generic')}"
         self.cold += [
             f"{search}:",
             f"  {resolve}.at = getelementptr i8, ptr %context, i64 {Context.resolve.offset}",
             f"  {resolve} = load ptr, ptr {resolve}.at",
-            f"  {found} = call i32 {resolve}(ptr %context, i32 {index}, i64 {start}, i64 {extent}, i32 {int(group.is_store)})",
+            f"  {found} = call i32 {resolve}(ptr %context, i32 {index}, i64 {start}, i64 {extent}, {kind})",
             f"  {found}.yes = icmp ne i32 {found}, 0",
             f"  br i1 {found}.yes, label %{go_on}, label %{bail}",
         ]

@@ -156,8 +156,8 @@ class _Builder:
         lanes.emit(f"br i1 {known}, label %known, label %search, !prof !0")
         lanes.label("search")
         resolve = lanes.define(f"load ptr, ptr {self._context('resolve')}")
-        is_store = int(self.access.kind == "store")
-        lanes.emit(f"call i32 {resolve}(ptr %context, i32 %group, i64 {first}, i64 {self.access.bytes}, i32 {is_store})")
+        kind = f"i32 {int(self.access.kind == 'store')}, i32 {int(self.access.space == 'generic')}"
+        lanes.emit(f"call i32 {resolve}(ptr %context, i32 %group, i64 {first}, i64 {self.access.bytes}, {kind})")
         lanes.emit("br label %known")
         lanes.label("known")
         low, starts, delta = (self._load(field) for field in fields)

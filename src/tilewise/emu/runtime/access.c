@@ -22,10 +22,10 @@ enum tw_space tw_space_of(uint64_t address) {
 
 static int is_inside(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && size - offset >= bytes; }
 
-// Makes a range-cache entry hold the buffer, or the shared memory, that an access falls in; generic addresses only go by this.
-uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store) {
+// Makes a range-cache entry hold the buffer that an access falls in or, by a generic address, the shared memory.
+uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store, uint32_t is_generic) {
     struct tw_range* range = &context->ranges[group];
-    if (tw_space_of(address) == TW_SHARED) {
+    if (is_generic && tw_space_of(address) == TW_SHARED) {
         if (!is_inside(address - TW_SHARED_WINDOW, extent, context->shared_bytes)) return 0;
         *range = (struct tw_range){TW_SHARED_WINDOW, context->shared_bytes - extent + 1,
                                    (uint64_t)(uintptr_t)context->shared - TW_SHARED_WINDOW, TW_SHARED};

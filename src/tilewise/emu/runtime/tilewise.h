@@ -192,7 +192,7 @@ struct tw_context {
 void tw_access(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t counted);
 void tw_atomic(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
 void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
-uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store);
+uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store, uint32_t is_generic);
 int32_t tw_next(struct tw_context*, struct tw_warp*);
 uint32_t tw_meet(struct tw_context*, struct tw_warp*, uint32_t block, uint32_t site);
 void tw_collect(struct tw_context*, uint32_t operation, uint32_t mask);
