@@ -163,9 +163,13 @@ def saturate(value: float) -> float:
 Operation = Callable[..., float]
 
 
-def flushing(operation: Operation, *operands: float, format_: Format, mode: str) -> float:
-    """An operation with subnormal operands and results flushed."""
-    return flush(operation(*(flush(operand, format_) for operand in operands), format_, mode), format_)
+def flushing(operation: Operation, *operands: float, format_: Format, mode: str = "rn") -> float:
+    """An operation with subnormal operands and results flushed; whether one is subnormal shows after rounding to any exponent."""
+    operands = tuple(flush(operand, format_) for operand in operands)
+    any_exponent = Format("", format_.precision + 12, format_.precision)
+    tiny = 0 < abs(operation(*operands, any_exponent, mode)) < format_.least_normal
+    result = operation(*operands, format_, mode)
+    return math.copysign(0.0, result) if tiny else result
 
 
 def is_negative(value: float) -> bool:

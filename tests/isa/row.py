@@ -29,6 +29,8 @@ class Row:
     """None: equal bit for bit, but that any NaN equals any other."""
     sm: int
     """The least compute capability that has the form."""
+    portable: bool
+    """Whether a GPU gives the same; addresses are not the same there."""
     legal: Callable[..., bool]
     """Whether the assembler takes a combination of modifiers; the emulator's table may be more generous."""
     results: tuple[OperandSpec, ...]
@@ -60,6 +62,7 @@ def row(
     literal: str = "",
     within: Within | None = None,
     sm: int = 75,
+    portable: bool = True,
     legal: Callable[..., bool] = lambda **modifiers: True,
     carry: str = "",
     **choices: str | tuple[str, ...],
@@ -74,7 +77,8 @@ def row(
         literals = frozenset(literal.split())
         results = tuple(operand for operand in form.operands if operand.is_result)
         sources = tuple(operand for operand in form.operands if not operand.is_result)
-        ROWS.append(Row(form, values or {}, frozenset(only.split()) | literals, literals, within, sm, legal, results, sources))
+        only_listed = frozenset(only.split()) | literals
+        ROWS.append(Row(form, values or {}, only_listed, literals, within, sm, portable, legal, results, sources))
         return meaning
 
     return register

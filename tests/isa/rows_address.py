@@ -14,22 +14,22 @@ EDGES = tuple(
 )
 
 
-@row("cvta{.to}.SPACE.u64 d, a", SPACE=OTHERS)
+@row("cvta{.to}.SPACE.u64 d, a", SPACE=OTHERS, portable=False)
 def cvta(a: int) -> int:
     return a
 
 
-@row("cvta.SPACE.u64 d, a", SPACE=SHARED)
+@row("cvta.SPACE.u64 d, a", SPACE=SHARED, portable=False)
 def cvta_shared(a: int) -> int:
     return a + SHARED_FROM
 
 
-@row("cvta.to.SPACE.u64 d, a", SPACE=SHARED)
+@row("cvta.to.SPACE.u64 d, a", SPACE=SHARED, portable=False)
 def cvta_to_shared(a: int) -> int:
     return a - SHARED_FROM
 
 
-@row("isspacep.SPACE p:pred, a:u64", SPACE=f"global const local param param::entry {SHARED}", values={"a": EDGES})
+@row("isspacep.SPACE p:pred, a:u64", SPACE=f"global const local param param::entry {SHARED}", values={"a": EDGES}, portable=False)
 def isspacep(a: int, *, space: str) -> bool:
     name = space.split("::")[0]
     if name in SPACES:
@@ -41,6 +41,7 @@ def isspacep(a: int, *, space: str) -> bool:
     "createpolicy.fractional.FIRST{.REST}.b64 d{, fraction:f32}",
     FIRST="L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged",
     REST="L2::evict_first L2::evict_unchanged",
+    portable=False,
 )
 def create_policy(fraction: float = 1.0) -> int:
     return 0

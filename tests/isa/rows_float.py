@@ -15,10 +15,9 @@ ROUNDINGS = "rn rz rm rp"
 def single(operation: Callable[..., float], *operands: float, rnd: str, ftz: str, sat: str = "") -> float:
     """An operation in f32 with what its modifiers do to operands and result."""
     if ftz:
-        operands = tuple(flush(operand, F32) for operand in operands)
-    result = operation(*operands, F32, rnd or "rn")
-    if ftz:
-        result = flush(result, F32)
+        result = exact.flushing(operation, *operands, format_=F32, mode=rnd or "rn")
+    else:
+        result = operation(*operands, F32, rnd or "rn")
     return saturate(result) if sat else result
 
 

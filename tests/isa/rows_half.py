@@ -24,11 +24,7 @@ def by_halves(type_: str, meaning: Callable[..., Any], *operands: Any) -> Any:
 
 def computed(operation: Callable[..., float], *operands: Any, type: str, ftz: str = "", limit: str = "") -> Any:
     def of_halves(format_: Format, *halves: float) -> float:
-        if ftz:
-            halves = tuple(flush(half, format_) for half in halves)
-        result = operation(*halves, format_)
-        if ftz:
-            result = flush(result, format_)
+        result = exact.flushing(operation, *halves, format_=format_) if ftz else operation(*halves, format_)
         if "sat" in limit:
             return saturate(result)
         return 0.0 if "relu" in limit and result <= 0 else result
@@ -36,8 +32,8 @@ def computed(operation: Callable[..., float], *operands: Any, type: str, ftz: st
     return by_halves(type, of_halves, *operands)
 
 
-def subtract(a: float, b: float, format_: Format) -> float:
-    return exact.add(a, -b, format_)
+def subtract(a: float, b: float, format_: Format, mode: str = "rn") -> float:
+    return exact.add(a, -b, format_, mode)
 
 
 @row("add{.rn}{.ftz}{.sat}.TYPE d, a, b", TYPE="f16 f16x2")

@@ -11,12 +11,12 @@ from tiny_kernel import ENTRY, Kernel
 
 load_rows()
 SPELLINGS = 400
-FOLDED_WRONGLY = ("madc.PART.TYPE", "madc.PART.cc.TYPE")
-"""Rows of which the assembler of driver 580 gets some 64-bit forms wrong where operands are constants; tried without them."""
+FOLDED_WRONGLY = ("madc.PART.TYPE", "madc.PART.cc.TYPE", "bfe.TYPE")
+"""Rows of which the assembler of driver 580 works out some forms wrongly where operands are constants; tried without those."""
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.portable], ids=lambda row: row.name)
 def test_gpu_gives_what_the_row_says(row: Row) -> None:
     if gpu().sm < row.sm:
         pytest.skip(f"needs sm_{row.sm}, this is sm_{gpu().sm}")

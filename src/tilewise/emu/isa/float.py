@@ -14,8 +14,10 @@ from tilewise.emu.isa.rounding import (
     double,
     finish,
     flush_if,
+    flush_tiny,
     narrow,
     negative,
+    scale,
     sum_to_odd,
     to_odd,
 )
@@ -72,11 +74,12 @@ def _add_single(lanes: Lanes, a: Value, b: Value, rnd: str) -> Value:
 @op("mul{.RND}{.ftz}{.sat}.f32 d, a, b", RND=ROUNDINGS)
 def mul_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str, sat: str) -> Value:
     a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
-    if rnd in NEAREST:
-        return finish(lanes, lanes.operation("fmul", a, b), ftz, sat)
-    return finish(
-        lanes, narrow(lanes, lanes.operation("fmul", double(lanes, a), double(lanes, b)), rnd), ftz, sat
-    )  # 48 bits: exact
+    if rnd not in NEAREST:
+        return _narrow(lanes, lanes.operation("fmul", double(lanes, a), double(lanes, b)), rnd, ftz, sat)  # 48 bits: exact
+    result = lanes.operation("fmul", a, b)
+    if ftz:
+        result = flush_tiny(lanes, result, lanes.operation("fmul", scale(lanes, a), b))
+    return finish(lanes, result, "", sat)
 
 
 @op("mul{.RND}.f64 d, a, b", RND=ROUNDINGS)
@@ -89,10 +92,13 @@ def mul_f64(lanes: Lanes, a: Value, b: Value, *, rnd: str) -> Value:
 @op("fma.RND{.ftz}{.sat}.f32 d, a, b, c", RND=ROUNDINGS, counts_fma=True)
 def fma_f32(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str, ftz: str, sat: str) -> Value:
     a, b, c = (flush_if(lanes, ftz, value) for value in (a, b, c))
-    if rnd in NEAREST:
-        return finish(lanes, lanes.fma(a, b, c), ftz, sat)
-    a, b, c = (double(lanes, value) for value in (a, b, c))
-    return finish(lanes, narrow(lanes, sum_to_odd(lanes, lanes.operation("fmul", a, b), c, rnd), rnd), ftz, sat)
+    if rnd not in NEAREST:
+        a, b, c = (double(lanes, value) for value in (a, b, c))
+        return _narrow(lanes, sum_to_odd(lanes, lanes.operation("fmul", a, b), c, rnd), rnd, ftz, sat)
+    result = lanes.intrinsic("llvm.fma", a, b, c)
+    if ftz:
+        result = flush_tiny(lanes, result, lanes.intrinsic("llvm.fma", scale(lanes, a), b, scale(lanes, c)))
+    return finish(lanes, result, "", sat)
 
 
 @op("mad.RND{.ftz}{.sat}.f32 d, a, b, c", RND=ROUNDINGS, counts_fma=True)
@@ -119,12 +125,13 @@ def mad_f64(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str) -> Value:
 def div_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str) -> Value:
     a, b = flush_if(lanes, ftz, a), flush_if(lanes, ftz, b)
     if rnd in NEAREST:
-        return finish(lanes, lanes.operation("fdiv", a, b), ftz, "")
+        result = lanes.operation("fdiv", a, b)
+        return flush_tiny(lanes, result, lanes.operation("fdiv", scale(lanes, a), b)) if ftz else result
     a, b = double(lanes, a), double(lanes, b)
     quotient = lanes.operation("fdiv", a, b)
     rest = lanes.intrinsic("llvm.fma", negative(lanes, quotient), b, a)
     error = lanes.select(lanes.compare("fcmp olt", b, lanes.float_constant("double", 0)), negative(lanes, rest), rest)
-    return finish(lanes, narrow(lanes, to_odd(lanes, quotient, error), rnd), ftz, "")
+    return _narrow(lanes, to_odd(lanes, quotient, error), rnd, ftz, "")
 
 
 @op("div.RND.f64 d, a, b", RND=ROUNDINGS)
@@ -155,6 +162,14 @@ def sqrt_f32(lanes: Lanes, a: Value, *, rnd: str, ftz: str) -> Value:
 @op("sqrt.RND.f64 d, a", RND=ROUNDINGS)
 def sqrt_f64(lanes: Lanes, a: Value, *, rnd: str) -> Value:
     return lanes.intrinsic("llvm.sqrt", a) if rnd in NEAREST else root_directed(lanes, a, rnd)
+
+
+def _narrow(lanes: Lanes, exact: Value, rnd: str, ftz: str, sat: str) -> Value:
+    """A double, exact or rounded to odd, as a float, with what .ftz and .sat do to it."""
+    result = narrow(lanes, exact, rnd)
+    if ftz:
+        result = flush_tiny(lanes, result, narrow(lanes, scale(lanes, exact), rnd))
+    return finish(lanes, result, "", sat)
 
 
 # -- signs

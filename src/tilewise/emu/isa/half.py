@@ -21,6 +21,8 @@ _NAN = 0x7FFF
 _ONE = {"f16": 0x3C00, "bf16": 0x3F80}
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80}
 _LEAST_NORMAL = {"f16": 0x0400, "bf16": 0x0080}
+_LEAST_NOT_FLUSHED = 0x387F_F000
+"""The float 2**-14 - 2**-26, from which 11 bits round to the least normal f16."""
 
 
 # -- to and from single precision
@@ -160,7 +162,11 @@ def _finish(lanes: Lanes, a: Value, half: str, ftz: str, limit_: str) -> Value:
     """Round a float to a half and do what the modifiers say."""
     if limit_ == "sat":
         a = saturate(lanes, a)
-    return limit(lanes, flush_half(lanes, narrow(lanes, a, half), half, ftz), half, limit_)
+    result = narrow(lanes, a, half)
+    if ftz:  # as an H200 decides: by the size rounded to 11 bits whatever the exponent
+        tiny = lanes.compare("fcmp olt", lanes.intrinsic("llvm.fabs", a), lanes.float_constant("float", _LEAST_NOT_FLUSHED))
+        result = lanes.select(tiny, lanes.binary("and", result, lanes.constant("i16", 0x8000)), result)
+    return limit(lanes, result, half, limit_)
 
 
 def flush_half(lanes: Lanes, a: Value, half: str, ftz: str) -> Value:

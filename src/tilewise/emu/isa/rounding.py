@@ -14,6 +14,8 @@ NEAREST = ("", "rn")
 DIRECTED = "rz rm rp"
 ROUNDINGS = "rn rz rm rp"
 
+SCALE_EXPONENT = 24
+
 _LEAST_NORMAL = {"float": 0x0080_0000, "double": 0x0010_0000_0000_0000}
 _ONE = {"float": 0x3F80_0000, "double": 0x3FF0_0000_0000_0000}
 
@@ -49,6 +51,23 @@ def finish(lanes: Lanes, a: Value, ftz: str, sat: str) -> Value:
     """What .ftz and .sat do to a result."""
     a = flush_if(lanes, ftz, a)
     return saturate(lanes, a) if sat else a
+
+
+def flush_tiny(lanes: Lanes, result: Value, scaled: Value) -> Value:
+    """A float, or the 0 of its sign where its size, rounded to 24 bits whatever the exponent, is under the least normal number.
+
+    So an H200 decides; `scaled` is the result that the operation gives with 2**24 for a factor.
+    """
+    least = lanes.float_constant("float", _LEAST_NORMAL["float"] + (SCALE_EXPONENT << 23))
+    tiny = lanes.compare("fcmp olt", lanes.intrinsic("llvm.fabs", scaled), least)
+    zero = lanes.intrinsic("llvm.copysign", lanes.float_constant("float", 0), result)
+    return lanes.select(tiny, zero, result)
+
+
+def scale(lanes: Lanes, a: Value) -> Value:
+    """A float or double times 2**24."""
+    fraction_bits, bias = (23, 127) if a.type == "float" else (52, 1023)
+    return lanes.operation("fmul", a, lanes.float_constant(a.type, SCALE_EXPONENT + bias << fraction_bits))
 
 
 def step(lanes: Lanes, nearest: Value, error: Value, mode: str) -> Value:
