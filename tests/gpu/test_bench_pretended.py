@@ -99,20 +99,25 @@ def test_unknown_peers_are_refused(fake: FakeDriver, name: str, message: str) ->
 def test_ladder_has_a_row_for_every_plan_with_its_figures(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewise.engine.ladder_gpu.has_cublas", lambda: False)
     monkeypatch.setattr("tilewise.engine.ladder_gpu.PEAK_ROUNDS", 2)
-    fake.attributes["MULTIPROCESSOR_COUNT"] = 2
-    fmas = 2 * 2048 * 2 * 256  # SMs, threads of each, rounds, multiply-adds a round
+    fake.attributes["MULTIPROCESSOR_COUNT"] = 1
+    rungs = ["r02", "r04", "r07"]
+    fmas = 2048 * 2 * 256  # threads of an SM, rounds, multiply-adds a round
     told: list[str] = []
     rows = ladder_on_gpu(
-        Problem(40, 33, 20), emulated={"r03": {"fma": 5}}, effort=QUICK, progress=lambda text, done, total: told.append(text)
+        Problem(40, 33, 20),
+        rungs=rungs,
+        emulated={"r02": {"fma": 5}},
+        effort=QUICK,
+        progress=lambda text, done, total: told.append(text),
     )
-    assert [row.label for row in rows] == [choice.label for choice in choose(None, device_of(0))]
+    assert [row.label for row in rows] == [choice.label for choice in choose(rungs, device_of(0))]
     for row in rows:
         assert row.correct
         assert row.seconds == pytest.approx(1e-3)
         assert row.fma_peak_tflops == pytest.approx(2 * fmas / 1e-3 / 1e12)
         assert row.percent_of_fma_peak == pytest.approx(100 * 40 * 33 * 20 / fmas)
         assert row.percent_of_cublas is None
-    assert next(row for row in rows if row.label == "r03").emulated == {"fma": 5}
+    assert next(row for row in rows if row.label == "r02").emulated == {"fma": 5}
     assert told[-1] == "timing"
 
 

@@ -147,7 +147,7 @@ def test_tensors_that_are_not_what_they_seem_are_refused() -> None:
         (normal(4, 4).to_sparse(), "no dense matrix"),
         (normal(4, 4).double(), "of type float64"),
         (normal(4, 4).half(), "of type float16"),
-        (normal(4, 4).cpu(), "on the CPU"),
+        (normal(4, 4).cpu(), "a is on GPU 0 and b on the CPU"),
     ):
         with pytest.raises(TilewiseError, match=message):
             tilewise.matmul(a, bad)

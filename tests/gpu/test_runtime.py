@@ -186,5 +186,5 @@ def test_bench_checks_and_times_peers(peer: str) -> None:
         assert row.correct
         assert row.peer_correct
         assert row.lo <= row.ratio <= row.hi
-        assert row.method == "graph"
+        assert row.method == ("events" if peer == "cupy" else "graph")  # CuPy refuses cuBLAS calls under capture
     assert result.versions["driver"].startswith("CUDA ")

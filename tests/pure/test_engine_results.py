@@ -110,6 +110,14 @@ def test_table_shows_each_product_with_its_spread_and_the_clocks() -> None:
     assert max(map(len, shown.splitlines())) <= 110
 
 
+def test_rows_that_were_not_timed_in_a_graph_are_marked() -> None:
+    text = io.StringIO()
+    long = replace(ROW, m=57_344, n=57_344, k=28_672, method="events", kernel="r07 128 x 128 x 8, thread tile 8 x 8")
+    render_bench(replace(RESULT, rows=(long,)), Console(file=text, width=110))
+    assert "* 2.000 (1.900 to 2.100)" in text.getvalue()
+    assert "* timed call by call" in text.getvalue()
+
+
 def test_a_run_without_peers_has_no_ratios() -> None:
     text = io.StringIO()
     alone = replace(ROW, peer="", peer_us=0.0, ratio=0.0, lo=0.0, hi=0.0)

@@ -44,9 +44,9 @@ def matmul(a: Any, b: Any, *, out: Any = None, on: Literal["gpu", "emulator"] | 
                 kinds = f"a is {_kind(a)} and {name} is {_kind(other)} on a GPU"
                 raise TilewiseError(f"{kinds}: give all on the GPU, or all as NumPy arrays.")
         return _multiply_numpy(a, b, out, on)
-    if library_of(type(b)) is not library or not library.on_gpu(b):
+    if type(b) is not type(a) and (library_of(type(b)) is not library or not library.on_gpu(b)):
         raise _mixed(a, "b", b)
-    if out is not None and (library_of(type(out)) is not library or not library.on_gpu(out)):
+    if out is not None and type(out) is not type(a) and (library_of(type(out)) is not library or not library.on_gpu(out)):
         raise _mixed(a, "out", out)
     if on is not None and on != "gpu":
         raise TilewiseError(f"a is on a GPU, and on = {on!r}: copy a and b to NumPy arrays for the emulator.")

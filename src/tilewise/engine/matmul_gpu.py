@@ -58,11 +58,11 @@ def multiply(library: Library, a: Any, b: Any, out: Any = None) -> Any:
     form_a, at_a, held_a = library.look(a)
     form_b, at_b, held_b = library.look(b)
     if out is None:
-        ready = get_ready(library, form_a, at_a & LOW_BITS, form_b, at_b & LOW_BITS)
+        ready = get_ready(library, form_a, form_b, at_a & LOW_BITS, at_b & LOW_BITS)
         result, at_out = library.empty(ready.shape, a, ready.device)
     else:
         form_out, at_out, _ = library.look(out, writes=True)
-        ready = get_ready(library, form_a, at_a & LOW_BITS, form_b, at_b & LOW_BITS, form_out, at_out & LOW_BITS)
+        ready = get_ready(library, form_a, form_b, at_a & LOW_BITS, at_b & LOW_BITS, form_out, at_out & LOW_BITS)
         check_overlap(ready, (at_a, at_b, at_out))
     stream = library.stream(ready.device)
     if ready.workspace:
@@ -93,8 +93,8 @@ def multiply_host(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.
 def get_ready(
     library: Library,
     form_a: Form,
-    low_bits_a: int,
     form_b: Form,
+    low_bits_a: int,
     low_bits_b: int,
     form_out: Form | None = None,
     low_bits_out: int = 0,
@@ -168,8 +168,9 @@ def check_arrays(a: Geometry, b: Geometry, out: Geometry, shape: tuple[int, ...]
         if geometry.dtype != DTYPE:
             raise TilewiseError(f"{name} is of type {geometry.dtype}, and matmul takes {DTYPE} only for now: convert it first.")
         if geometry.device != a.device:
+            where = "the CPU" if geometry.device < 0 else f"GPU {geometry.device}"
             raise TilewiseError(
-                f"a is on GPU {a.device} and {name} on GPU {geometry.device}: move them to one GPU, where the product then runs."
+                f"a is on GPU {a.device} and {name} on {where}: move them to one GPU, where the product then runs."
             )
     if out.shape != shape:
         raise TilewiseError(f"out has shape {out.shape}, and the product has shape {shape}: give an array of that shape.")

@@ -33,7 +33,7 @@ class Geometry:
     dtype: str
     """NumPy's name of it: "float32"."""
     device: int
-    """The GPU's number."""
+    """The GPU's number; -1 for the CPU."""
 
 
 class Library(Protocol):
@@ -110,9 +110,13 @@ class TorchArrays:
 
     def look(self, array: Any, *, writes: bool = False) -> tuple[Form, int, object]:
         """Refuses tensors whose numbers are not those in memory, and those that want gradients."""
-        if array.layout is not self._strided or array.is_neg() or (array.requires_grad and self._is_grad_enabled()):
-            self._refuse(array)
-        return (array.shape, array.stride(), array.dtype, array.get_device()), array.data_ptr(), None
+        try:
+            form = (array.shape, array.stride(), array.dtype, array.get_device())
+        except RuntimeError:  # no strides: a sparse one
+            raise self._refusal(array) from None
+        if array.is_neg() or (array.requires_grad and self._is_grad_enabled()):
+            raise self._refusal(array)
+        return form, array.data_ptr(), None
 
     def geometry(self, form: Form) -> Geometry:
         """Return what a form says."""
@@ -138,12 +142,14 @@ class TorchArrays:
     def _public_stream(self, device: int) -> int:
         return int(self._torch.cuda.current_stream(device).cuda_stream)
 
-    def _refuse(self, array: Any) -> None:
+    def _refusal(self, array: Any) -> TilewiseError:
         if array.layout is not self._strided:
-            raise TilewiseError(f"a tensor of layout {array.layout} is no dense matrix: give tensor.to_dense().")
+            return TilewiseError(f"a tensor of layout {array.layout} is no dense matrix: give tensor.to_dense().")
         if array.is_neg():
-            raise TilewiseError("a tensor is a negated view, whose memory has other signs: give tensor.resolve_neg().")
-        raise TilewiseError("a tensor requires a gradient, which matmul does not compute: give tensor.detach(), or use torch.mm.")
+            return TilewiseError("a tensor is a negated view, whose memory has other signs: give tensor.resolve_neg().")
+        return TilewiseError(
+            "a tensor requires a gradient, which matmul does not compute: give tensor.detach(), or use torch.mm."
+        )
 
 
 class CupyArrays:

@@ -37,7 +37,7 @@ def render_ladder_on_gpu(rows: Sequence[GpuRow], console: Console) -> None:
 
 
 def _times(rows: Sequence[GpuRow]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("rung", no_wrap=True)
     for name in ("time", "spread", "TFLOP/s", "% of FMAs", "% of cuBLAS", "occupancy", "limited by", "max error"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -46,7 +46,7 @@ def _times(rows: Sequence[GpuRow]) -> Table:
         table.add_row(
             plain(f"{row.rung} {row.title} {row.variant}".rstrip()),
             plain(show_seconds(row.seconds)),
-            plain(f"{show_ratio(100 * (row.seconds_high - row.seconds_low) / row.seconds)} %"),
+            plain(f"{100 * (row.seconds_high - row.seconds_low) / row.seconds:.2f} %"),
             plain(show_ratio(row.tflops)),
             plain(show_ratio(row.percent_of_fma_peak)),
             plain(cublas),
