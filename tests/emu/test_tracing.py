@@ -163,6 +163,21 @@ def test_what_was_seen_before_a_stop_or_a_fault_is_kept() -> None:
     assert "out of bounds" in found.ended
 
 
+def test_all_blocks_run_where_they_may_wait_for_each_other() -> None:
+    ptx = assemble("\tld.param.u64 %rd1, [a0];\n\tred.global.add.u32 [%rd1], 1; // count\n\tret;", "u64")
+    counter = np.zeros(1, np.uint32)
+    events = watch(ptx, ["// count"], 5, 64, counter, at=((3, 0, 0), (40, 0, 0)))
+    assert len(events) == 1
+    assert counter[0] == 5 * 64
+
+
+def test_instruction_that_the_emulator_lacks_ends_the_trace() -> None:
+    ptx = assemble("\tmov.u32 %r1, 5; // once\n\tno.such.u32 %r1, %r1;\n\tret;")
+    found = watch_thread(launch(ptx, 1, 64), (0, 0, 0), (0, 0, 0), lines_with(ptx, "// once"), limit=9)
+    assert written(list(found.events), "%r1") == [5]
+    assert "does not have no.such.u32" in found.ended
+
+
 @pytest.mark.parametrize(
     ("block", "thread", "said"),
     [((4, 0, 0), (0, 0, 0), r"block \(4, 0, 0\) is not one of 4 x 1 x 1"), ((0, 0, 0), (0, 2, 0), r"thread \(0, 2, 0\)")],

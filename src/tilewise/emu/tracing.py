@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.core.errors import InstructionLimitReached, KernelFault, TilewiseError
+from tilewise.core.errors import InstructionLimitReached, KernelFault, TilewiseError, UnsupportedInstruction
 from tilewise.core.launch import Dim3, Launch
 from tilewise.emu import abi
 from tilewise.emu.arguments import bind
@@ -87,8 +87,8 @@ def watch_thread(
 ) -> Watched:
     """Run a launch and return what one thread does at lines of the PTX, at most `limit` runs of an instruction.
 
-    Only the thread's block runs, unless the kernel may make blocks wait for each other. Arrays are written in place. Faults end
-    nothing but the run: `Watched.ended` says so.
+    Only the thread's block runs, unless the kernel may make blocks wait for each other. Arrays are written in place. What ends
+    the run early, a fault say, leaves what was seen: `Watched.ended` names it.
     Raises TilewiseError for a block or thread that the launch does not have.
     """
     number = _number_of("block", block, launch.grid)
@@ -108,7 +108,7 @@ def watch_thread(
     ended = ""
     try:
         run_kernel(kernel, launch, threads=1, blocks=blocks, max_instructions=max_instructions)
-    except (KernelFault, InstructionLimitReached) as error:
+    except (KernelFault, InstructionLimitReached, UnsupportedInstruction) as error:
         ended = str(error)
     if len(events) == limit:
         ended = f"only the first {limit:,} runs of an instruction are shown"
