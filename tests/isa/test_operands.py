@@ -10,6 +10,7 @@ import pytest
 from assembling import assemble, launch
 
 from tilewise.core.errors import TilewiseError
+from tilewise.emu.isa import FORMS
 from tilewise.emu.machine import emulate
 
 Words = npt.NDArray[np.uint32]
@@ -141,3 +142,13 @@ def test_a_table_for_lop3_must_be_a_number() -> None:
 def test_a_comparison_combined_with_nothing_is_refused() -> None:
     with pytest.raises(TilewiseError, match="fourth operand"):
         run("setp.lt.and.u32 %p1, %r2, 9;\nmov.u32 %r9, 0;")
+
+
+HINTS = [form for forms in FORMS.values() for form in forms if form.kind == "hint" and form.operands[0].is_address]
+
+
+@pytest.mark.parametrize("opcode", [opcode for form in HINTS for opcode in form.spellings()])
+def test_a_hint_changes_nothing(opcode: str) -> None:
+    """prefetch, prefetchu, applypriority and discard, with a size where they take one."""
+    size = ", 128" if opcode.startswith(("applypriority", "discard")) else ""
+    np.testing.assert_array_equal(run(f"{opcode} [%rd1]{size};\nmov.b32 %r9, %r2;", LANE), LANE)
