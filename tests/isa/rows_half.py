@@ -9,7 +9,7 @@ import exact
 from exact import BF16, F16, Format, flush, saturate
 from row import row
 from rows_compare import BOOL, COMBINE, FLOAT_ORDERED, compares
-from rows_float import extreme
+from rows_float import extreme, single
 
 XORSIGN = "xorsign.abs"
 FORMATS = {"f16": F16, "bf16": BF16}
@@ -221,3 +221,21 @@ def set_bfloats(a: Any, b: Any, *, cmp: str) -> tuple[float, ...]:
 @row("set.CMP.BOOL.bf16x2.bf16x2 d, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, sm=90)
 def set_bfloats_bool(a: Any, b: Any, c: bool, *, cmp: str, bool: str) -> tuple[float, ...]:
     return tuple(float(COMBINE[bool](compares(x, y, cmp), c)) for x, y in zip(a, b, strict=True))
+
+
+# -- single precision with an operand that is a half
+
+
+@row("add{.RND}{.sat}.f32.ATYPE d:f32, a:ATYPE, c:f32", RND="rn rz rm rp", ATYPE="f16 bf16", sm=100)
+def add_half_to_single(a: float, c: float, *, rnd: str, sat: str) -> float:
+    return single(exact.add, a, c, rnd=rnd, ftz="", sat=sat)
+
+
+@row("sub{.RND}{.sat}.f32.ATYPE d:f32, a:ATYPE, c:f32", RND="rn rz rm rp", ATYPE="f16 bf16", sm=100)
+def sub_single_from_half(a: float, c: float, *, rnd: str, sat: str) -> float:
+    return single(exact.add, a, -c, rnd=rnd, ftz="", sat=sat)
+
+
+@row("fma.RND{.sat}.f32.ATYPE d:f32, a:ATYPE, b:ATYPE, c:f32", RND="rn rz rm rp", ATYPE="f16 bf16", sm=100)
+def fma_halves_to_single(a: float, b: float, c: float, *, rnd: str, sat: str) -> float:
+    return single(exact.fma, a, b, c, rnd=rnd, ftz="", sat=sat)

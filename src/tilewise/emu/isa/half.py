@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilewise.emu.isa.compare import BOOL, FLOAT_ORDERED, Both, as_number, combine, compare_floats
-from tilewise.emu.isa.rounding import NEAREST, bits, double, saturate, step, to_odd, two_sum
+from tilewise.emu.isa.float import add_f32, fma_f32, sub_f32
+from tilewise.emu.isa.rounding import NEAREST, ROUNDINGS, bits, double, saturate, step, to_odd, two_sum
 from tilewise.emu.isa.spec import op
 from tilewise.emu.lanes import Lanes, Value
 
@@ -317,3 +318,21 @@ def _number(lanes: Lanes, holds: Value, type_: str) -> Value:
     if type_ in _ONE:
         return lanes.select(holds, lanes.constant("i16", _ONE[type_]), lanes.constant("i16", 0))
     return as_number(lanes, holds, type_)
+
+
+# -- single precision with an operand that is a half
+
+
+@op("add{.RND}{.sat}.f32.ATYPE d:f32, a:ATYPE, c:f32", RND=ROUNDINGS, ATYPE=HALVES)
+def add_half_to_single(lanes: Lanes, a: Value, c: Value, *, rnd: str, sat: str, atype: str) -> Value:
+    return add_f32(lanes, widen(lanes, a, atype), c, rnd=rnd, ftz="", sat=sat)
+
+
+@op("sub{.RND}{.sat}.f32.ATYPE d:f32, a:ATYPE, c:f32", RND=ROUNDINGS, ATYPE=HALVES)
+def sub_single_from_half(lanes: Lanes, a: Value, c: Value, *, rnd: str, sat: str, atype: str) -> Value:
+    return sub_f32(lanes, widen(lanes, a, atype), c, rnd=rnd, ftz="", sat=sat)
+
+
+@op("fma.RND{.sat}.f32.ATYPE d:f32, a:ATYPE, b:ATYPE, c:f32", RND=ROUNDINGS, ATYPE=HALVES, counts_fma=True)
+def fma_halves_to_single(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str, sat: str, atype: str) -> Value:
+    return fma_f32(lanes, widen(lanes, a, atype), widen(lanes, b, atype), c, rnd=rnd, ftz="", sat=sat)
