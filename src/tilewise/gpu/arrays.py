@@ -111,12 +111,12 @@ class TorchArrays:
     def look(self, array: Any, *, writes: bool = False) -> tuple[Form, int, object]:
         """Refuses tensors whose numbers are not those in memory, and those that want gradients."""
         try:
-            form = (array.shape, array.stride(), array.dtype, array.get_device())
-        except RuntimeError:  # no strides: a sparse one
+            form, address = (array.shape, array.stride(), array.dtype, array.get_device()), array.data_ptr()
+        except RuntimeError:  # it has no memory or no strides, as sparse ones
             raise self._refusal(array) from None
         if array.is_neg() or (array.requires_grad and self._is_grad_enabled()):
             raise self._refusal(array)
-        return form, array.data_ptr(), None
+        return form, address, None
 
     def geometry(self, form: Form) -> Geometry:
         """Return what a form says."""
@@ -147,9 +147,11 @@ class TorchArrays:
             return TilewiseError(f"a tensor of layout {array.layout} is no dense matrix: give tensor.to_dense().")
         if array.is_neg():
             return TilewiseError("a tensor is a negated view, whose memory has other signs: give tensor.resolve_neg().")
-        return TilewiseError(
-            "a tensor requires a gradient, which matmul does not compute: give tensor.detach(), or use torch.mm."
-        )
+        if array.requires_grad and self._is_grad_enabled():
+            return TilewiseError(
+                "a tensor requires a gradient, which matmul does not compute: give tensor.detach(), or use torch.mm."
+            )
+        return TilewiseError("a tensor has no memory of its own, as fake and functional ones: give one that holds numbers.")
 
 
 class CupyArrays:
