@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.launch import Launch
+from tilewise.core.launch import Launch, Slot
 from tilewise.ptx.ast import Address, Float, Function, Instruction, Integer, Negated, Operand, Register, Symbol, Vector
 from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.parse import parse
@@ -105,6 +105,7 @@ class _Interpreter:
                 self.arrays.append((BASE + index * SPACING, memoryview(argument.data).cast("B")))
                 self.parameters[parameter.name] = BASE + index * SPACING
             else:
+                assert not isinstance(argument, Slot)  # a GPU's
                 self.parameters[parameter.name] = int(argument)
         self.shared_bytes = launch.dynamic_shared_bytes + sum(v.count or 0 for v in function.variables if v.space == "shared")
         self.cfg = build_cfg(
