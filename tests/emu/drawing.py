@@ -1,7 +1,7 @@
 """Hypothesis strategies for the kernels of `programs`: what is drawn has no race, no fault and no endless loop, and shrinks.
 
 What the emulator's lane analysis has to get right is drawn too: how indices and addresses follow from the thread's number and
-from variables, and which branches part the lanes. Scratch registers: %r2, %r3, %rd30.
+from variables, and which branches part the lanes. Scratch registers: %r2, %r3, %rd30, %rd31.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from programs import (
     FLOATS,
     INTS,
+    LOCAL_BYTES,
     PLANES,
     PREDICATES,
     TEST,
@@ -171,6 +172,7 @@ class Shapes:
     slot_bytes: int
     chunk_bytes: int
     has_tile: bool
+    has_local: bool
 
 
 TYPES = {
@@ -238,7 +240,7 @@ def input_loads(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
         )
     )
     offset = size * draw(st.integers(-64, 64))
-    space = draw(_of("ld.global ld.global.nc"))
+    space = draw(_of("ld.global ld.global.nc ld"))
     return Line(f"{index}{mask}{widen}add.s64 %rd30, %rd20, %rd30;{guard}{space}.{type_} {registers}, [%rd30+{offset}];{after}")
 
 
@@ -250,9 +252,10 @@ def output_accesses(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
     offset = size * draw(st.integers(0, shapes.chunk_bytes // size - 1))
     base = draw(st.sampled_from(["%rd22", "%rd23"]))
     at = f"[{base}+{offset}+PLANE{draw(st.integers(0, PLANES - 1))}]"
+    space = draw(st.sampled_from([".global", ".global", ""]))
     if is_load:
-        return Line(f"{guard}ld.global.{type_} {registers}, {at};{extra}")
-    return Line(f"{extra}{guard}st.global.{type_} {at}, {registers};")
+        return Line(f"{guard}ld{space}.{type_} {registers}, {at};{extra}")
+    return Line(f"{extra}{guard}st{space}.{type_} {at}, {registers};")
 
 
 @st.composite
@@ -261,10 +264,13 @@ def shared_accesses(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
     kind, guard = draw(st.integers(0, 2)), draw(guards())
     type_, registers, size, extra = draw(accessed(shapes.slot_bytes, kind != 0))
     offset = size * draw(st.integers(0, shapes.slot_bytes // size - 1))
+    own, space, at = "add.u32 %r3, %r30, %r32;", ".shared", f"[%r3+{offset}]"
+    if draw(st.integers(0, 3)) == 3:  # by its generic address
+        own, space, at = f"{own} cvt.u64.u32 %rd30, %r3; cvta.shared.u64 %rd31, %rd30;", "", f"[%rd31+{offset}]"
     if kind == 0:
-        return Line(f"{extra}add.u32 %r3, %r30, %r32; {guard}st.shared.{type_} [%r3+{offset}], {registers};")
+        return Line(f"{extra}{own} {guard}st{space}.{type_} {at}, {registers};")
     if kind == 1:
-        return Line(f"add.u32 %r3, %r30, %r32; {guard}ld.shared.{type_} {registers}, [%r3+{offset}];{extra}")
+        return Line(f"{own} {guard}ld{space}.{type_} {registers}, {at};{extra}")
     slot = draw(
         st.one_of(
             sources(place).map(lambda x: f"mov.u32 %r2, {x};"),
@@ -278,6 +284,22 @@ def shared_accesses(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
         f"{slot} and.b32 %r2, %r2, %SLOTMASK; mul.lo.u32 %r2, %r2, %SLOTBYTES; xor.b32 %r3, %r32, %HALF; add.u32 %r2, %r2, %r3;"
         f"{guard}ld.shared.{type_} {registers}, [%r2+{offset}];{extra}"
     )
+
+
+@st.composite
+def local_accesses(draw: st.DrawFn, place: Place, shapes: Shapes) -> Line:
+    """A store to or a load from the thread's own array, at a place that a variable gives."""
+    is_load, guard = draw(st.booleans()), draw(guards())
+    type_, registers, size, extra = draw(accessed(16, is_load))
+    offset = size * draw(st.integers(0, 16 // size - 1))
+    index = f"and.b32 %r2, {draw(sources(place))}, {LOCAL_BYTES - 16}; cvt.u64.u32 %rd30, %r2; mov.u64 %rd31, depot;"
+    at, space = f"[%rd31+{offset}]", draw(st.sampled_from([".local", ".local", ""]))
+    index += "add.s64 %rd31, %rd31, %rd30;" + ("" if space else "cvta.local.u64 %rd31, %rd31;")
+    if draw(st.integers(0, 2)) == 0:
+        index, at, space = "", f"[depot+{offset}]", ".local"
+    if is_load:
+        return Line(f"{index}{guard}ld{space}.{type_} {registers}, {at};{extra}")
+    return Line(f"{extra}{index}{guard}st{space}.{type_} {at}, {registers};")
 
 
 @st.composite
@@ -309,6 +331,8 @@ def statements(place: Place, shapes: Shapes, size: int = 5) -> st.SearchStrategy
     ]
     choices: list[st.SearchStrategy[Statement]] = [line(place) for line in lines]
     choices += [access(place, shapes) for access in (input_loads, output_accesses, shared_accesses)]
+    if shapes.has_local:
+        choices += [local_accesses(place, shapes)] * 2
     if shapes.has_tile:
         choices.append(tiles(place, shapes))
     if place.is_uniform:
@@ -368,7 +392,7 @@ GRIDS: list[int | tuple[int, ...]] = [1, 2, (2, 2), 3]
 def kernels(draw: st.DrawFn) -> Kernel:
     """A kernel of up to 99 threads a block."""
     slot = draw(st.sampled_from([4, 8, 12, 16, 20, 32, 36]))
-    shapes = Shapes(slot, draw(st.sampled_from([4, 8, 16, 32])), draw(st.integers(0, 3)) == 3)
+    shapes = Shapes(slot, draw(st.sampled_from([4, 8, 16, 32])), draw(st.integers(0, 3)) == 3, draw(st.integers(0, 3)) == 3)
     numbers = st.tuples(
         st.sampled_from([1, 1, 1, 3, 5, 7, 33, 127]), st.integers(0, 70), st.sampled_from([0, 0, 0, 1, 2, 5, 31, 32, 63])
     )
@@ -387,6 +411,7 @@ def kernels(draw: st.DrawFn) -> Kernel:
         chunk_permutation=draw(numbers),
         dynamic=draw(st.booleans()),
         has_tile=shapes.has_tile,
+        has_local=shapes.has_local,
         parameter=draw(st.one_of(st.integers(0, 255), CONSTANTS)),
     )
 

@@ -23,6 +23,7 @@ UNIFORM = ["%r5", "%r6"]
 
 INPUT_WORDS, INPUT_MIDDLE = 1 << 16, 1 << 15
 """The input array, and where its pointer stands, in words."""
+LOCAL_BYTES = 64
 PLANES = 3
 """Chunks a thread has in the output."""
 TEST = "%p1"
@@ -86,6 +87,7 @@ class Kernel:
     dynamic: bool
     parameter: int
     has_tile: bool = False
+    has_local: bool = False
 
     @property
     def threads(self) -> int:
@@ -131,6 +133,8 @@ class Writer:
         self.emit("add.s64 %rd22, %rd22, %rd25; add.s64 %rd23, %rd23, %rd25;")
         for text in k.setup:
             self.emit(text)
+        if k.has_local:
+            self.lines.append(f".local .align 16 .b8 depot[{LOCAL_BYTES}];")
         if k.has_tile:
             self.emit("mul.wide.u32 %rd30, %r1, 4; add.s64 %rd30, %rd20, %rd30;")
             self.emit("".join(f"ld.global.f32 {name}, [%rd30+{4 + 12 * i}];" for i, name in enumerate(TILE)))

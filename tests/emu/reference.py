@@ -21,6 +21,8 @@ from tilewise.ptx.ast import Address, Float, Function, Instruction, Integer, Neg
 from tilewise.ptx.cfg import Cfg, build_cfg
 from tilewise.ptx.parse import parse
 
+LOCAL, SHARED = 1 << 56, 1 << 57
+"""Where generic addresses of local and of shared memory start; a local address is a generic one as it stands."""
 BASE, SPACING = 1 << 40, 1 << 32
 """Where the first array argument stands, and how far apart they are; both multiples of 512 bytes, as cudaMalloc gives."""
 STEPS = 10_000_000
@@ -57,6 +59,7 @@ class Thread:
     tid: tuple[int, int, int]
     ctaid: tuple[int, int, int]
     shared: bytearray
+    local: bytearray
     registers: dict[str, int] = field(default_factory=dict)
     block: int = 0
     is_done: bool = False
@@ -126,9 +129,9 @@ class _Interpreter:
         return run
 
     def _threads(self, ctaid: tuple[int, int, int]) -> list[Thread]:
-        shared = bytearray(self.shared_bytes)
+        shared, local = bytearray(self.shared_bytes), sum(v.count or 0 for v in self.function.variables if v.space == "local")
         x, y, z = self.launch.block
-        return [Thread((i % x, i // x % y, i // (x * y)), ctaid, shared) for i in range(x * y * z)]
+        return [Thread((i % x, i // x % y, i // (x * y)), ctaid, shared, bytearray(local)) for i in range(x * y * z)]
 
     def _run_to_barrier(self, threads: list[Thread]) -> bool:
         """Run each thread up to its next barrier or its end; return whether any waits."""
@@ -199,7 +202,7 @@ class _Interpreter:
         if mnemonic not in ("ld", "st"):
             return None
         type_, is_store = parts[-1], mnemonic == "st"
-        space = next(part for part in parts if part in ("global", "shared", "param"))
+        space = next((part for part in parts if part in ("global", "shared", "local", "param")), "generic")
         count = next((int(part[1]) for part in parts if part in ("v2", "v4")), 1)
         size = BITS[type_] // 8
         address, operand = instruction.operands if is_store else instruction.operands[::-1]
@@ -218,9 +221,9 @@ class _Interpreter:
         )
 
         def access(thread: Thread) -> None:
-            at = (base(thread) + offset) & wrap
-            thread.path[-1].accesses[place] = Access(instruction, at, count * size, space, is_store)
-            memory, start = self._locate(thread, instruction, space, at, count * size)
+            found, at = _resolve(space, (base(thread) + offset) & wrap)
+            thread.path[-1].accesses[place] = Access(instruction, at, count * size, found, is_store)
+            memory, start = self._locate(thread, instruction, found, at, count * size)
             for i, reader in enumerate(readers):
                 if type_ == "f32" and (reader(thread) & 0x7FFF_FFFF) > 0x7F80_0000:
                     raise StoredNaN
@@ -235,13 +238,14 @@ class _Interpreter:
     def _locate(self, thread: Thread, instruction: Instruction, space: str, address: int, size: int) -> tuple[Any, int]:
         """The bytes of an access, and its first one's place in them; a few zeros where it is a fault."""
         kind = "misaligned" if address % size else "out of bounds"
-        if not address % size and space == "shared":
-            if address + size <= len(thread.shared):
-                return thread.shared, address
+        if not address % size and space in ("shared", "local"):
+            memory = thread.shared if space == "shared" else thread.local
+            if address + size <= len(memory):
+                return memory, address
         elif not address % size:
-            for base, memory in self.arrays:
-                if base <= address and address + size <= base + len(memory):
-                    return memory, address - base
+            for base, array in self.arrays:
+                if base <= address and address + size <= base + len(array):
+                    return array, address - base
         self.faults[kind, instruction.position.line if instruction.position else 0] += 1
         return bytearray(size), 0
 
@@ -261,8 +265,9 @@ class _Interpreter:
                 return lambda thread: number & mask
             case Float(bits, width) if width == BITS[type_]:
                 return lambda thread: bits
-            case Symbol(name, offset) if any(v.name == name and v.space == "shared" for v in self.function.variables):
-                return lambda thread: offset
+            case Symbol(name, offset) if any(v.name == name for v in self.function.variables):
+                (start,) = ({"shared": 0, "local": LOCAL}[v.space] for v in self.function.variables if v.name == name)
+                return lambda thread: start + offset
         raise AssertionError(f"no operand such as {operand}")
 
     def _special(self, name: str) -> Reader:
@@ -307,7 +312,7 @@ class _Interpreter:
         mnemonic, *parts = opcode.split(".")
         type_ = parts[-1]
         sources = [self._reader(item, self._source_type(opcode, index, type_)) for index, item in enumerate(operands[1:])]
-        compute = value_function(opcode)
+        compute = (lambda a: a + SHARED) if opcode == "cvta.shared.u64" else value_function(opcode)
         if mnemonic == "fma":
             write = self._writer(operands[0], type_, lambda thread: compute(*[source(thread) for source in sources]))
 
@@ -327,6 +332,15 @@ class _Interpreter:
         if opcode.startswith("selp") and index == 2:
             return "pred"
         return f"{type_[0]}{2 * BITS[type_]}" if opcode.startswith("mad.wide") and index == 2 else type_
+
+
+def _resolve(space: str, address: int) -> tuple[str, int]:
+    """The state space of an access, and the address in it."""
+    if space in ("generic", "shared") and address >= SHARED:
+        return "shared", address - SHARED
+    if space in ("generic", "local") and address >= LOCAL:
+        return "local", address - LOCAL
+    return ("global" if space == "generic" else space), address
 
 
 def _element(loaded: list[int], index: int, thread: Thread) -> int:

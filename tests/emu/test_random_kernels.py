@@ -50,7 +50,7 @@ def prepare(kernel: Kernel, ptx: str) -> tuple[Launch, tuple[Array, ...]]:
 
 def assert_same_counts(counters: Counters, expected: warps.Totals) -> None:
     found = {
-        site.line: warps.Site(
+        (site.line, site.space): warps.Site(
             site.space,
             site.kind,
             site.opcode,

@@ -38,9 +38,9 @@ class Site:
 
 @dataclass(frozen=True)
 class Totals:
-    """A launch's counts; `sites` by the line that `.loc` gives each instruction."""
+    """A launch's counts; `sites` by an instruction's line and its space, of which a generic access may have several."""
 
-    sites: dict[int, Site]
+    sites: dict[tuple[int, str], Site]
     fma: int
     barriers: int
 
@@ -48,7 +48,7 @@ class Totals:
 def count(run: Run, rule: str) -> Totals:
     """Count a launch's requests; `rule` is "order" or "post-dominators"."""
     groups = _by_order if rule == "order" else _by_post_dominators
-    sites: dict[int, Site] = {}
+    sites: dict[tuple[int, str], Site] = {}
     fma = 0
     for threads in run.blocks:
         for first in range(0, len(threads), LANES):
@@ -56,11 +56,15 @@ def count(run: Run, rule: str) -> Totals:
             fma += sum(visit.fmas for thread in warp for visit in thread.path)
             for visits in groups(run.cfg, warp):
                 for place in sorted({place for visit in visits.values() for place in visit.accesses}):
-                    _add(sites, {lane: v.accesses[place] for lane, v in visits.items() if place in v.accesses})
+                    request = {lane: visit.accesses[place] for lane, visit in visits.items() if place in visit.accesses}
+                    for space in ("global", "shared", "local"):
+                        _add(sites, {lane: access for lane, access in request.items() if access.space == space})
     return Totals(sites, fma, run.barriers)
 
 
-def _add(sites: dict[int, Site], request: dict[int, Access]) -> None:
+def _add(sites: dict[tuple[int, str], Site], request: dict[int, Access]) -> None:
+    if not request:
+        return
     example = next(iter(request.values()))
     instruction, size = example.instruction, example.bytes
     assert instruction.position is not None
@@ -73,13 +77,19 @@ def _add(sites: dict[int, Site], request: dict[int, Access]) -> None:
     if example.space == "shared":
         transactions = wavefronts(addresses, active, size, kind=kind)
         ways = conflict_ways(addresses, active, size, kind=kind)
+    elif example.space == "local":  # word w of lane l stands at word 32 w + l
+        steps = range(max(1, size // 4))
+        transactions = sum(
+            len({(LANES * (access.address // 4 + step) + lane) * 4 // SECTOR_BYTES for lane, access in request.items()})
+            for step in steps
+        )
     else:
         transactions = len(
             {byte // SECTOR_BYTES for access in request.values() for byte in (access.address, access.address + size - 1)}
         )
-    line = instruction.position.line
-    old = sites.get(line, Site(example.space, kind, instruction.opcode, 0, 0, 0, 0, 0))
-    sites[line] = Site(
+    key = instruction.position.line, example.space
+    old = sites.get(key, Site(example.space, kind, instruction.opcode, 0, 0, 0, 0, 0))
+    sites[key] = Site(
         old.space,
         old.kind,
         old.opcode,
