@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 from tilewise.emu.isa import half
 from tilewise.emu.isa.rounding import NEAREST, ROUNDINGS, double, finish, flush_if, narrow, saturate, step, to_odd, two_sum
 from tilewise.emu.isa.spec import BITS, BYTES, FLOATS, INTEGERS, op
-from tilewise.emu.lanes import Lanes, Value, bits_of, spell
+from tilewise.emu.lanes import Lanes, Value, bits_of
 
 WHOLE = ("u8", "s8", *INTEGERS)
 LIMITS = "relu satfinite relu.satfinite"
@@ -94,20 +96,21 @@ def cvt_whole_bf16(lanes: Lanes, a: Value, *, rnd: str, dtype: str) -> Value:
 
 
 def to_whole(lanes: Lanes, a: Value, rnd: str, dtype: str) -> Value:
-    """A float or double as an integer."""
+    """A float or double as an integer.
+
+    What is out of range is replaced before the conversion, which LLVM leaves undefined there; its saturating one goes lane by lane.
+    """
     if rnd != "rzi":  # the conversion below cuts off by itself
         a = lanes.intrinsic(_TO_WHOLE[rnd], a)
     bits = 8 * BYTES[dtype]
-    wide, sign = f"i{max(bits, 32)}", "s" if dtype[0] == "s" or bits < 32 else "u"
-    suffix = {"float": "f32", "double": "f64"}[a.type]
-
-    def text(vector: str, names: list[str]) -> str:
-        lead = "v32" if vector else ""
-        name = f"@llvm.fpto{sign}i.sat.{lead}{wide}.{lead}{suffix}"
-        lanes.declare(f"{spell(vector, wide)} {name}({spell(vector, a.type)})")
-        return f"call {spell(vector, wide)} {name}({spell(vector, a.type)} {names[0]})"
-
-    whole = lanes.elementwise(wide, text, a)
+    wide, signed = max(bits, 32), dtype[0] == "s" or bits < 32
+    least, past = (-(2.0 ** (wide - 1)), 2.0 ** (wide - 1)) if signed else (0.0, 2.0**wide)
+    lower, upper, zero = (number(lanes, a.type, value) for value in (least, past, 0.0))
+    inside = lanes.select(lanes.compare("fcmp olt", a, upper), a, zero)  # a NaN too becomes 0
+    inside = lanes.select(lanes.compare("fcmp ogt", inside, lower), inside, lower)
+    whole = lanes.convert("fptosi" if signed else "fptoui", f"i{wide}", inside)
+    most = lanes.constant(whole.type, (1 << wide - signed) - 1)
+    whole = lanes.select(lanes.compare("fcmp oge", a, upper), most, whole)
     if bits < 32:
         whole = lanes.truncate(f"i{bits}", _into_range(lanes, whole, "s32", dtype))
     if a.type == "double" or bits == 64:
@@ -246,6 +249,12 @@ def cvt_halves_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, limit: str, dt
     kind = dtype[:-2]
     low, high = (half.limit(lanes, half.narrow(lanes, value, kind, rnd), kind, limit) for value in (b, a))
     return half.pack(lanes, low, high)
+
+
+def number(lanes: Lanes, type_: str, value: float) -> Value:
+    """A float or double constant."""
+    code = "<f" if type_ == "float" else "<d"
+    return lanes.float_constant(type_, int.from_bytes(struct.pack(code, value), "little"))
 
 
 def _whole(lanes: Lanes, a: Value, rnd: str) -> Value:
