@@ -98,7 +98,7 @@ def cvt_whole_bf16(lanes: Lanes, a: Value, *, rnd: str, dtype: str) -> Value:
 def to_whole(lanes: Lanes, a: Value, rnd: str, dtype: str) -> Value:
     """A float or double as an integer.
 
-    What is out of range is replaced before the conversion, which LLVM leaves undefined there; its saturating one goes lane by lane.
+    What is out of range is replaced before: there LLVM leaves the conversion undefined, and its saturating one goes lane by lane.
     """
     if rnd != "rzi":  # the conversion below cuts off by itself
         a = lanes.intrinsic(_TO_WHOLE[rnd], a)

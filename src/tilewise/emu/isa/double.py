@@ -17,6 +17,18 @@ _APART = 200
 """Binary places past which a smaller term is no more than a sign beside 53 bits, with room for its own 106."""
 
 
+def sum_directed(lanes: Lanes, a: Value, b: Value, mode: str) -> Value:
+    """a + b, rounded rz, rm or rp. What a sum lacks is a double, unless it is past all numbers: then it is less than infinity."""
+    total, error = two_sum(lanes, a, b)
+    infinity = _number(lanes, _INFINITY)
+    finite = lanes.constant("i1", 1)
+    for operand in (a, b):
+        finite = lanes.operation("and", finite, lanes.compare("fcmp olt", lanes.intrinsic("llvm.fabs", operand), infinity))
+    overflows = lanes.operation("and", finite, lanes.compare("fcmp oeq", lanes.intrinsic("llvm.fabs", total), infinity))
+    error = lanes.select(overflows, negative(lanes, total), error)
+    return step(lanes, signed_zero(lanes, total, a, b, mode), error, mode)
+
+
 def quotient_directed(lanes: Lanes, a: Value, b: Value, mode: str) -> Value:
     """a / b, rounded rz, rm or rp."""
     (m, k), (n, j) = _split(lanes, a), _split(lanes, b)

@@ -6,7 +6,7 @@ the manual leaves it; minima and maxima give the canonical one.
 
 from __future__ import annotations
 
-from tilewise.emu.isa.double import fma_directed, product_directed, quotient_directed, root_directed
+from tilewise.emu.isa.double import fma_directed, product_directed, quotient_directed, root_directed, sum_directed
 from tilewise.emu.isa.rounding import (
     NEAREST,
     ROUNDINGS,
@@ -50,9 +50,7 @@ def sub_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, ftz: str, sat: str) -
 
 @op("add{.RND}.f64 d, a, b", RND=ROUNDINGS)
 def add_f64(lanes: Lanes, a: Value, b: Value, *, rnd: str) -> Value:
-    if rnd in NEAREST:
-        return lanes.operation("fadd", a, b)
-    return fma_directed(lanes, a, lanes.float_constant("double", _ONE["double"]), b, rnd)
+    return lanes.operation("fadd", a, b) if rnd in NEAREST else sum_directed(lanes, a, b, rnd)
 
 
 @op("sub{.RND}.f64 d, a, b", RND=ROUNDINGS)
