@@ -171,6 +171,7 @@ def test_null_pointers_are_faults(way: str, type_: str, address: int) -> None:
     out = guarded(32)
     faults = faults_of(kernel(body, "u64", way), 1, 32, out.array)
     assert {fault.opcode for fault in faults} == {f"ld.global.{type_}"}
+    assert all(f"{address & (1 << 64) - 1:#x}" in fault.detail and "null pointer" in fault.detail for fault in faults)
     np.testing.assert_array_equal(out.array, 5 * done_by(way))
 
 

@@ -65,6 +65,7 @@ def compile_ir(ir: str, target: Target) -> bytes:
         f'"prefer-vector-width"="{target.vector_bits}" "min-legal-vector-width"="{target.vector_bits}" }}\n'
     )
     module = llvm.parse_assembly(ir + attributes)
+    module.verify()  # 1 % of the time; what it refuses would end the process, or worse
     machine = _target_machine(target)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)

@@ -8,6 +8,11 @@ from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.windows import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 
+FAR_BYTES = 1 << 40
+"""An address further than this from every array is told as it is."""
+PAGE_BYTES = 1 << 16
+"""Addresses so near 0, on either side, come from a null pointer and an index."""
+
 
 def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuffer, ...]) -> Fault:
     """Return the runtime's record of a fault as a Fault."""
@@ -62,4 +67,7 @@ def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
         return max(buffer.low - address, address - buffer.high, 0)
 
     near = min(arrays, key=distance)
+    if distance(near) > FAR_BYTES:
+        null = ", as from a null pointer" if min(address, (1 << 64) - address) < PAGE_BYTES else ""
+        return f"address {address:#x}, far from any array{null}"
     return f"byte {address - near.low} of {near.name}, which has {near.high - near.low}"
