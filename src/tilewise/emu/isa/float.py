@@ -93,7 +93,7 @@ def fma_f32(lanes: Lanes, a: Value, b: Value, c: Value, *, rnd: str, ftz: str, s
     if rnd not in NEAREST:
         a, b, c = (double(lanes, value) for value in (a, b, c))
         return _narrow(lanes, sum_to_odd(lanes, lanes.operation("fmul", a, b), c, rnd), rnd, ftz, sat)
-    result = lanes.intrinsic("llvm.fma", a, b, c)
+    result = lanes.fma(a, b, c)  # lanes keeps it back in a register tile
     if ftz:
         result = flush_tiny(lanes, result, lanes.intrinsic("llvm.fma", scale(lanes, a), b, scale(lanes, c)))
     return finish(lanes, result, "", sat)
