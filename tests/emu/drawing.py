@@ -6,7 +6,7 @@ from variables, and which branches part the lanes. Scratch registers: %r2, %r3, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -385,12 +385,13 @@ BLOCKS: list[int | tuple[int, ...]] = [
     (64, 1),
 ]
 CUBES: list[int | tuple[int, ...]] = [(4, 4, 2), (3, 5, 2), (2, 2, 9), (32, 1, 2), (1, 1, 33), (16, 1, 3), (8, 2, 4), (1, 8, 8)]
+LARGE: list[int | tuple[int, ...]] = [1024, (32, 32), 1000, (16, 64), (8, 8, 16), (33, 31), 512, (128, 3)]
 GRIDS: list[int | tuple[int, ...]] = [1, 2, (2, 2), 3]
 
 
 @st.composite
-def kernels(draw: st.DrawFn) -> Kernel:
-    """A kernel of up to 99 threads a block."""
+def kernels(draw: st.DrawFn, blocks: Sequence[int | tuple[int, ...]] = (*BLOCKS, *CUBES)) -> Kernel:
+    """A kernel for one of these block shapes."""
     slot = draw(st.sampled_from([4, 8, 12, 16, 20, 32, 36]))
     shapes = Shapes(slot, draw(st.sampled_from([4, 8, 16, 32])), draw(st.integers(0, 3)) == 3, draw(st.integers(0, 3)) == 3)
     numbers = st.tuples(
@@ -401,7 +402,7 @@ def kernels(draw: st.DrawFn) -> Kernel:
     setup += [f"ld.global.f32 {name}, [%rd20+{4 * draw(st.integers(0, 200))}];" for name in FLOATS]
     setup += [f"setp.{draw(_of(RELATIONS))} {name}, {draw(sources(Place()))}, {draw(sources(Place()))};" for name in PREDICATES]
     return Kernel(
-        block=dim3(draw(st.sampled_from([*BLOCKS, *CUBES]))),
+        block=dim3(draw(st.sampled_from(blocks))),
         grid=dim3(draw(st.sampled_from(GRIDS))),
         setup=tuple(setup),
         body=draw(statements(Place(), shapes, 8)),

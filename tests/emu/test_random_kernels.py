@@ -9,7 +9,7 @@ import numpy.typing as npt
 import reference
 import warps
 from assembling import launch
-from drawing import kernels
+from drawing import LARGE, kernels
 from hypothesis import HealthCheck, given, reject, settings
 from programs import FLOATS, INPUT_WORDS, INTS, PLANES, PREDICATES, TILE, WIDES, If, Jump, Kernel, Loop, Statement, Writer
 
@@ -100,6 +100,12 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 @given(kernels())
 def test_random_kernels_do_and_count_what_the_reference_does(kernel: Kernel) -> None:
     check(kernel)
+
+
+@settings(max_examples=4, suppress_health_check=SLOW)
+@given(kernels(LARGE))
+def test_so_they_do_in_blocks_of_many_warps(kernel: Kernel) -> None:
+    check(kernel, threads=2)
 
 
 @settings(max_examples=20, suppress_health_check=SLOW)
