@@ -48,12 +48,16 @@ def _fresh() -> None:
 
 def launch(block: int = 64, n: int = 100, source: str = SOURCE) -> Launch:
     x = np.arange(n, dtype=np.float32)
-    return Launch(compile_source(KernelSource(source, "scale.cu")), "scale", -(-n // block), block, (x, np.float32(3), n))
+    return Launch(
+        compile_source(KernelSource(source, "scale.cu")), "scale", (-(-n // block), 1, 1), (block, 1, 1), (x, np.float32(3), n)
+    )
 
 
 def run(work: Launch, target: Target | None = None) -> tuple[np.ndarray, object]:
     emulation = emulate(work, target=target)
-    return work.args[0], emulation.counters
+    array = work.args[0]
+    assert isinstance(array, np.ndarray)
+    return array, emulation.counters
 
 
 def refuse_to_lower(*_: object, **__: object) -> None:

@@ -84,7 +84,7 @@ def test_registers_that_change_places_keep_their_values() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.standard_normal(32 * (steps + 1), dtype=np.float32), rng.standard_normal(8 * steps, dtype=np.float32)
     c = np.zeros((8, 32), np.float32)
-    emulate(Launch(compile_source(KernelSource(ROTATING, "rotate.cu")), "rotate", 1, 32, (a, b, c, steps)))
+    emulate(Launch(compile_source(KernelSource(ROTATING, "rotate.cu")), "rotate", (1, 1, 1), (32, 1, 1), (a, b, c, steps)))
     expected = np.repeat(np.arange(1.0, 9.0)[:, None], 32, axis=1)
     for step in range(steps):
         factor = a[32 * step : 32 * step + 32].astype(np.float64)
