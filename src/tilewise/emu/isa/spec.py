@@ -3,8 +3,9 @@
 A syntax line reads `opcode operands`. In the opcode, `.CAPITALS` is a modifier with a list of choices (given as a keyword
 argument of the decorator), `{.CAPITALS}` may be absent, `.word` stands for itself and `{.word}` is a flag. An operand is `name`
 or `name:type`, with a type or the name of a modifier in it; `wide(TYPE)` is twice as wide; without a type it has the one that
-TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` and `d|p` (as `d|p:b32|pred`,
-a type each) are results that may be pairs. `[a]` is an address. `{, c}` at the end may be absent (the emitter then gets no value).
+TYPE chose, or the opcode's last part where there is no TYPE. `d` and `p` are results; `p|q` and `d|p` (as `d|p:b32|pred`, a
+type each) are results that may be pairs. `[a]` is an address. `{, c}` at the end may be absent (the emitter then gets no
+value).
 
 The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent.
 Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
