@@ -23,7 +23,7 @@ from tilewise.ptx.parse import parse
 
 LOCAL, SHARED = 1 << 56, 1 << 57
 """Where generic addresses of local and of shared memory start; a local address is a generic one as it stands."""
-BASE, SPACING = 1 << 40, 1 << 32
+BASE, SPACING = 1 << 40, 1 << 52
 """Where the first array argument stands, and how far apart they are; both multiples of 512 bytes, as cudaMalloc gives."""
 STEPS = 10_000_000
 """Instructions of one launch, after which it is taken for endless."""
