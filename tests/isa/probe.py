@@ -20,8 +20,8 @@ LANES = 32
 CASES = BLOCKS * LANES
 PROBES_A_KERNEL = 25
 """Kernels stay short: the time to generate code grows faster than their length."""
-MANY_SPELLINGS = 20
-PROBES_A_ROW = 60
+MANY_SPELLINGS = 12
+PROBES_A_ROW = 40
 """About so many, beside those that every spelling has."""
 
 
