@@ -8,7 +8,16 @@ from typing import Literal
 from tilewise.core.launch import Dim3
 
 FaultKind = Literal[
-    "out of bounds", "misaligned", "store to a read-only buffer", "divergent barrier", "deadlock", "missing lanes"
+    "out of bounds",
+    "misaligned",
+    "store to a read-only buffer",
+    "divergent barrier",
+    "deadlock",
+    "missing lanes",
+    "jump to nowhere",
+    "stack overflow",
+    "trap",
+    "failed assertion",
 ]
 
 

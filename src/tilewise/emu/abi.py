@@ -14,7 +14,7 @@ ELEMENTS = 8
 LIBRARY = Path(__file__).parent / "runtime" / "libtilewise_runtime.so"
 
 BARRIERS = 16
-SPACES = {"global": 0, "shared": 1, "local": 2, "const": 3, "param": 3, "generic": 4}
+SPACES = {"global": 0, "shared": 1, "local": 2, "const": 3, "param": 3, "generic": 4, "stack": 2}
 """enum tw_space."""
 OPERATIONS = ("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
 """enum tw_operation."""
@@ -31,12 +31,18 @@ FAULT_KINDS = (
     "deadlock",
     "out of bounds",
     "missing lanes",
+    "jump to nowhere",
+    "stack overflow",
+    "trap",
+    "failed assertion",
 )
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
 """The one of them that is about the shared side of a copy."""
+BAD_JUMP, TRAP = 7, 9
+"""Of them, what compiled kernels report themselves."""
 RUNTIME_FUNCTIONS = (
-    *("access", "atomic", "count", "resolve", "next", "come", "meet", "collect"),
+    *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
     *("copy_copy", "copy_commit", "copy_wait"),
 )
 """Fields of Context that compiled kernels call through."""
@@ -94,7 +100,8 @@ class Site(ctypes.Structure):
     """struct tw_site."""
 
     _fields_ = [
-        (name, c_uint32) for name in ("space", "is_store", "element_bytes", "elements", "aligned", "operation", "type", "unused")
+        (name, c_uint32)
+        for name in ("space", "is_store", "element_bytes", "elements", "is_stack", "aligned", "operation", "type")
     ]
 
 
@@ -116,6 +123,7 @@ class Fault(ctypes.Structure):
         ("address", c_uint64),
         ("count", c_uint64),
         *((name, c_uint32) for name in ("arrived", "expected")),
+        ("text", ctypes.c_char * 120),
     ]
 
 
@@ -130,7 +138,7 @@ class _ContextHead(ctypes.Structure):
         ("range_count", c_uint64),
         *((name, c_void_p) for name in ("histograms", "stop", "thread_ids")),
         *((name, c_void_p) for name in RUNTIME_FUNCTIONS),
-        *((name, c_uint64) for name in ("shared_bytes", "local_bytes", "dynamic_shared_bytes", "clock")),
+        *((name, c_uint64) for name in ("shared_bytes", "local_bytes", "cleared_local_bytes", "dynamic_shared_bytes", "clock")),
         ("ctaid", c_uint32 * 3),
         ("nctaid", c_uint32 * 3),
         *((name, c_uint32) for name in ("warp_index", "sm", "sms", "entry")),
@@ -148,7 +156,9 @@ class _ContextHead(ctypes.Structure):
         ("next_block", c_void_p),
         *((name, c_uint64) for name in ("last_block", "chunk", "first_taken", "end_taken")),
         ("chosen", c_void_p),
-        *((name, c_uint64) for name in ("is_alone", "seed")),
+        *((name, c_uint64) for name in ("is_alone",)),
+        ("print_text", c_void_p),
+        *((name, c_uint64) for name in ("print_capacity", "print_used", "print_lost", "seed")),
     ]
 
 

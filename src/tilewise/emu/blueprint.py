@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tilewise.core.launch import Dim3
+from tilewise.emu.isa.calling import spelled
 from tilewise.emu.lower.kernel import Analysis, Lowered
 from tilewise.emu.lower.memory_map import PlacedVariable
 from tilewise.emu.lower.step import Step
@@ -80,9 +81,13 @@ class Blueprint:
     groups: int
     """Range-cache entries of the fast function; the careful one needs none."""
     is_ordered: bool
-    """Whether what it leaves hangs on the order of its blocks: atomics whose old values are used, or of floats."""
+    """Whether what it leaves hangs on the order of its blocks: it prints, has atomics of floats or uses their old values."""
     local_bytes: int
     """Of each thread."""
+    cleared_local_bytes: int
+    """Those that start as zeros."""
+    entry: int
+    """The basic block that a thread begins at."""
     variables: tuple[PlacedVariable, ...]
     sites: tuple[SiteFacts, ...]
     tally: Tally
@@ -126,6 +131,8 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         variables=program.variables,
         is_ordered=any(_is_ordered(step) for step, _ in program.sites),
         local_bytes=program.local_bytes,
+        cleared_local_bytes=program.cleared_local_bytes,
+        entry=program.entry,
         tally=fast.tally,
         fma=tuple(sum(step.counts_fma and step.instruction.guard is None for step in steps) for steps in program.steps),
         instructions=tuple(len(steps) for steps in program.steps),
@@ -163,6 +170,8 @@ def from_json(text: bytes) -> Blueprint:
 
 def _is_ordered(step: Step) -> bool:
     access = step.access
+    if access is not None and access.kind == "print":
+        return True
     if access is None or access.kind != "atomic" or access.space == "shared":
         return False
     return bool(step.writes) or access.operation in ("exch", "cas") or "f" in access.type
@@ -175,7 +184,7 @@ def _tupled(cell: Any) -> Any:
 def _site_facts(step: Step, space: str) -> SiteFacts:
     instruction, access = step.instruction, step.access
     place = instruction.position.outermost if instruction.position else None
-    where = (instruction.opcode, place.file if place else "", place.line if place else 0, instruction.ptx_line)
+    where = (spelled(instruction.opcode), place.file if place else "", place.line if place else 0, instruction.ptx_line)
     if access is None:
         is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
         return SiteFacts(*where, kind="fma" if step.counts_fma else "", missing=step.missing, aligned=is_aligned)

@@ -48,6 +48,8 @@ class Emulation:
     seconds: float
     compile_seconds: float
     threads: int
+    printed: str
+    """What the kernel printed: CUDA's printf."""
     variables: dict[str, Any]
     """What the run left in each module variable within reach: its bytes, as an array. Every launch starts from initial values."""
 
@@ -104,7 +106,8 @@ def run_kernel(
     counters = add_up(
         kernel.blueprint, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers)
     )
-    return Emulation(counters, seconds, compiled - started + careful, len(run.workers), arguments.variables)
+    printed = "".join(worker.printed for worker in run.workers)
+    return Emulation(counters, seconds, compiled - started + careful, len(run.workers), printed, arguments.variables)
 
 
 def _thread_count(threads: int | None, blocks: int) -> int:

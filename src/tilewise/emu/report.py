@@ -6,6 +6,7 @@ from tilewise.core.facts import Fault
 from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
+from tilewise.emu.lower.program import STACK_BYTES
 from tilewise.emu.windows import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 
 FAR_BYTES = 1 << 40
@@ -33,6 +34,14 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
 
 
 def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:
+    if kind == "failed assertion":
+        return f"{raw.text.decode(errors='replace')!r} does not hold"
+    if kind == "trap":
+        return "the kernel gives up"
+    if kind == "jump to nowhere":
+        return f"number {raw.address:#x} stands for no place"
+    if kind == "stack overflow":
+        return f"calls of functions by themselves take more than {STACK_BYTES:,} bytes of the thread's stack"
     if not site.kind:
         if kind == "deadlock":
             came = f"{raw.arrived} of {raw.expected} warps have come"

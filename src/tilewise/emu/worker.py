@@ -14,6 +14,8 @@ from tilewise.emu.blueprint import Blueprint, SiteFacts
 
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
+PRINT_BYTES = 1 << 20
+"""Kept of what a launch prints: as much as CUDA's own buffer holds [CUDA C++ Programming Guide, "Formatted Output"]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Worker:
         self._buffers = buffer_table(task.arguments.buffers)
         self._thread_ids = _thread_ids(task.launch.block, blueprint.warps)
         self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
+        self._printed = ctypes.create_string_buffer(PRINT_BYTES if any(site.kind == "print" for site in blueprint.sites) else 1)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
         self.context = abi.Context.from_address(self._context.address)
         self._fill()
@@ -80,8 +83,11 @@ class Worker:
         ):
             setattr(context, name, ctypes.addressof(memory))
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes
+        context.print_text, context.print_capacity = ctypes.addressof(self._printed), len(self._printed) - 1
         context.is_alone = int(task.threads == 1)
         context.local_bytes = blueprint.local_bytes
+        context.cleared_local_bytes = blueprint.cleared_local_bytes
+        context.entry = blueprint.entry
         context.range_count = blueprint.groups
         context.shared_bytes = blueprint.static_shared_bytes + launch.dynamic_shared_bytes
         context.resident_count = 1
@@ -107,6 +113,13 @@ class Worker:
             self.stop_site = int(abi.Warp.from_address(block.warps + context.warp_bytes * context.warp_index).wait_site)
         runtime.free(self._context.address)
 
+    @property
+    def printed(self) -> str:
+        """What the blocks printed, in their order."""
+        text = self._printed.raw[: self.context.print_used].decode(errors="replace")
+        lost = int(self.context.print_lost)
+        return text + (f"\n... and {lost} more bytes\n" if lost else "")
+
     def counts(self) -> tuple[Any, Any, Any]:
         """Counts of blocks, sites and alignments."""
         return self.block_counts, self.site_counts, self.histograms
@@ -128,6 +141,7 @@ def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
             int(site.kind in ("store", "atomic")),
             site.element_bytes,
             site.count,
+            int(site.space == "stack"),
             int(site.aligned),
             abi.OPERATIONS.index(site.operation) if site.operation else 0,
             abi.number_type(site.type) if site.type else 0,

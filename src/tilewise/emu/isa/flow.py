@@ -10,9 +10,20 @@ def bra() -> str:
     return "branch"
 
 
+@control("brx.idx{.uni} a:u32, targets", no_effect="uni")
+def brx() -> str:
+    return "switch"
+
+
 @control("ret{.uni}", no_effect="uni")
 def ret() -> str:
     return "exit"
+
+
+@control("trap")
+@control("brkpt")
+def trap() -> str:
+    return "trap"
 
 
 @control("exit")

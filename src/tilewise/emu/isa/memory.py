@@ -25,7 +25,8 @@ LOAD_HINTS = _hints(_L1, _L2, _POLICY, _FETCH)
 STORE_HINTS = _hints(_L1, _L2, _POLICY)
 """Which lines caches are to keep, and what the L2 may fetch along: no effect on values, nor on the counts of L1."""
 SPACES = "global shared shared::cta shared::cluster local"
-READABLE = f"{SPACES} const param param::entry"
+READABLE = f"{SPACES} const param param::entry param::func"
+WRITABLE = f"{SPACES} param param::func"
 SCOPES = "cta cluster gpu sys"
 """Whom a synchronising access orders: here every one orders all, as x86-64 does for what its blocks run on."""
 
@@ -127,7 +128,7 @@ def load_mmio(*, space: str, type: str) -> Access:
 
 @access(
     "st{.weak}{.SPACE}{.COP}{.VEC}.TYPE [a], b",
-    SPACE=SPACES,
+    SPACE=WRITABLE,
     COP=CACHE_OPERATORS,
     VEC=VECTORS,
     TYPE=ELEMENTS,

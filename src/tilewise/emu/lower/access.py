@@ -54,6 +54,9 @@ class Memory:
         if access.kind == "atomic":
             self._lower_atomic(step, access)
             return
+        if access.kind == "print":
+            self._lower_print(step)
+            return
         operand = step.sources[0][0]
         assert isinstance(operand, Address)
         if step.reads_parameter:
@@ -96,7 +99,7 @@ class Memory:
         return self.lanes.constant(LLVM_TYPES[type_], operand.base.value)
 
     def _may_be_local(self, access: Access, operand: Address) -> str:
-        if access.space == "local":
+        if access.space in ("local", "stack"):
             return "local"
         found = self.body.program.provenance.space_of(registers_of(operand)) if access.space == "generic" else "other"
         return "" if found == "other" else found
@@ -228,6 +231,20 @@ class Memory:
             results = [lanes.full(type_, lanes.define(f"load {vector_type(type_)}, ptr {slot}")) for slot in slots]
         if step.results:
             self._write_results(step, results)
+
+    def _lower_print(self, step: Step) -> None:
+        body, lanes = self.body, self.lanes
+        sources = [body.value(*source) for source in step.sources]
+        result = lanes.full("i32", "%dry")
+        if None not in sources and not lanes.dry:
+            body.settle()
+            body.has_effects = True
+            for index, value in enumerate(sources):
+                place = body.context_address("values", 8 * LANES * index)
+                lanes.emit(f"store {vector_type('i64')} {lanes.vector(cast(Value, value))}, ptr {place}")
+            lanes.emit(f"call void {body.context_field('print')}(ptr %context, ptr %warp, i32 {step.site}, i32 {self._active()})")
+            result = lanes.full("i32", lanes.define(f"load {vector_type('i32')}, ptr {body.context_address('values')}"))
+        self._write_results(step, [result])
 
     # -- cp.async: the runtime keeps the copies and carries them out at the waits
 

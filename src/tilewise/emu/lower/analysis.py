@@ -7,6 +7,8 @@ what then still counts as never written is any one value.
 
 from __future__ import annotations
 
+import itertools
+
 from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
@@ -40,7 +42,7 @@ def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[s
                 parted = True
             for name, shape in body.written_shapes().items():
                 merged = join(shapes[name], shape, widen=round_ >= WIDEN_AFTER) if name in shapes else shape
-                if name in program.live_in[0]:
+                if name in program.live_in[program.entry]:
                     merged = allow_zero(merged)
                 if merged != shapes.get(name):
                     shapes[name] = merged
@@ -72,6 +74,9 @@ def _dry_run(lanes: Lanes, kernel: Kernel, position: int) -> tuple[Body, bool]:
     body.mask = "%dry"
     memory = Memory(body)
     for step in kernel.program.steps[position]:
+        if step.control == "switch":
+            number = body.value(*step.sources[0])
+            return body, number is not None and not number.is_uniform
         if step.control is not None and step.instruction.guard is not None:
             condition = body.predicate(step)
             return body, condition is not None and not condition.is_uniform
@@ -117,9 +122,8 @@ def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...
                 unseen.append(pair)
 
     for position in parting:
-        successors = program.successors[position]
-        if len(successors) > 1:
-            add(successors[0], successors[1])
+        for one, other in itertools.combinations(program.successors[position], 2):
+            add(one, other)
     while unseen:
         running, other = unseen.pop()
         for successor in program.successors[running]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tilewise.emu import abi
 from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
@@ -31,6 +33,12 @@ class Flow:
             return
         if step is not None and step.control == "barrier":
             self._wait(step, taken)
+            return
+        if step is not None and step.control == "switch":
+            self._switch(step)
+            return
+        if step is not None and step.control in ("trap", "assert"):
+            self._stop_launch(step)
             return
         if step is not None and step.control == "arrival":
             self._come(step, *self._barrier_operands(step), None)
@@ -106,7 +114,12 @@ class Flow:
             there = lanes.define(f"and i32 {mask}, {lanes.mask_bits(condition)}")
             self._send(taken, there)
             self._send(otherwise, lanes.define(f"xor i32 {mask}, {there}"))
-        if any(target != LEFT and target <= self.body.last for target in (taken, otherwise)):
+        self._dispatch((taken, otherwise))
+
+    def _dispatch(self, targets: Iterable[int]) -> None:
+        """Let the next block run; on the way back in a loop, look whether to stop."""
+        lanes = self.lanes
+        if any(target != LEFT and target <= self.body.last for target in targets):
             lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %dispatch, !prof !1")
         else:
             lanes.emit("br label %dispatch")
@@ -127,6 +140,91 @@ class Flow:
         lanes = self.lanes
         merged = lanes.define(f"or {type_} {lanes.define(f'load {type_}, ptr {pointer}')}, {value}")
         lanes.emit(f"store {type_} {merged}, ptr {pointer}")
+
+    # -- jumps by number
+
+    def _switch(self, step: Step) -> None:
+        """Go on where a number says; lanes whose number leads nowhere leave the kernel, and it is a fault."""
+        number = self.body.value(*step.sources[0])
+        assert number is not None
+        choices = self.body.program.choices[self.body.last]
+        self.body.commit()
+        self.body.context_field("fault")  # before the ways part
+        if self.body.careful:
+            self._send_by_number(step, number, choices, self.body.mask or "-1")
+            self._dispatch(target for _, target in choices)
+        elif number.is_uniform:
+            self._switch_together(step, number, str(number.scalar), choices)
+        else:
+            lanes, wide = self.lanes, vector_type(number.type)
+            first = lanes.define(f"extractelement {wide} {lanes.vector(number)}, i32 0")
+            same = lanes.compare("icmp eq", number, Value(number.type, first))
+            together, apart = lanes.fresh("together"), lanes.fresh("apart")
+            all_same = lanes.define(f"icmp eq i32 {lanes.mask_bits(same)}, -1")
+            lanes.emit(f"br i1 {all_same}, label %{together}, label %{apart}")
+            lanes.label(apart)
+            self._send_by_number(step, number, choices, "-1")
+            lanes.emit(f"ret i32 {abi.DIVERGED}")
+            lanes.label(together)
+            self._switch_together(step, number, first, choices)
+
+    def _switch_together(self, step: Step, number: Value, scalar: str, choices: tuple[tuple[int, int], ...]) -> None:
+        lanes = self.lanes
+        known = number.constant if number.is_uniform else None
+        if known is not None and known in dict(choices):
+            self._jump(dict(choices)[known])
+            return
+        ways = {target: self._way(target) for _, target in choices}
+        nowhere = lanes.fresh("nowhere")
+        cases = " ".join(f"{number.type} {key}, label %{ways[target][0]}" for key, target in choices)
+        lanes.emit(f"switch {number.type} {scalar}, label %{nowhere} [ {cases} ]")
+        self._write_ways(*ways.values())
+        lanes.label(nowhere)
+        self._fault(step, abi.BAD_JUMP, "-1", number)
+        lanes.emit(f"ret i32 {abi.EXITED}")
+
+    def _send_by_number(self, step: Step, number: Value, choices: tuple[tuple[int, int], ...], active: str) -> None:
+        """Make lanes pending, each where its number says."""
+        lanes, left = self.lanes, active
+        by_target: dict[int, list[int]] = {}
+        for key, target in choices:
+            by_target.setdefault(target, []).append(key)
+        for target, keys in by_target.items():
+            here = lanes.constant("i1", 0)
+            for key in keys:
+                here = lanes.operation("or", here, lanes.compare("icmp eq", number, lanes.constant(number.type, key)))
+            mask = lanes.define(f"and i32 {left}, {lanes.mask_bits(here)}")
+            self._send(target, mask)
+            left = lanes.define(f"xor i32 {left}, {mask}")
+        self._fault(step, abi.BAD_JUMP, left, number)
+        self._send(LEFT, left)
+
+    def _fault(self, step: Step, kind: int, mask: str, number: Value) -> None:
+        """Report lanes, if there are any, with a number of each."""
+        self.body.store_addresses(number)
+        fault = self.body.context_field("fault")
+        self.lanes.emit(f"call void {fault}(ptr %context, ptr %warp, i32 {kind}, i32 {step.site}, i32 {mask})")
+
+    # -- the end of the launch
+
+    def _stop_launch(self, step: Step) -> None:
+        """The lanes report what they came to, and leave the kernel; so do all others, soon."""
+        mask = self.body.mask or "-1"
+        if step.control == "trap":
+            self._fault(step, abi.TRAP, mask, self.lanes.constant("i64", 0))
+        else:
+            for index, source in enumerate(step.sources):
+                value = self.body.value(*source) or self.lanes.constant("i64", 0)
+                wide = value if value.type == "i64" else self.lanes.extend("zext", "i64", value)
+                place = self.body.context_address("values", 8 * LANES * index)
+                self.lanes.emit(f"store {vector_type('i64')} {self.lanes.vector(wide)}, ptr {place}")
+            function = self.body.context_field("assert_")
+            self.lanes.emit(f"call void {function}(ptr %context, ptr %warp, i32 {step.site}, i32 {mask})")
+        if self.body.careful:
+            self._send(LEFT, mask)
+            self.lanes.emit("br label %dispatch")
+        else:
+            self.lanes.emit(f"ret i32 {abi.EXITED}")
 
     # -- meeting others
 

@@ -59,7 +59,7 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: W
     for chain in chains:
         cold += _lower_chain(lanes, kernel, chain, watch)
     cases = " ".join(f"i32 {head}, label %block{head}" for head, *_ in chains)
-    text = [*_entry(careful, cases), *lanes.lines, *cold, *_stop(lanes.lines)]
+    text = [*_entry(careful, cases, program.entry), *lanes.lines, *cold, *_stop(lanes.lines)]
     declarations = "\n".join(sorted(lanes.declarations | kernel.scattered.declarations))
     scattered = "\n".join(kernel.scattered.texts.values())
     ir = (
@@ -116,14 +116,14 @@ def _count_run(body: Body) -> None:
         lanes.emit(f"store i64 {total}, ptr {place}")
 
 
-def _entry(careful: bool, cases: str) -> list[str]:
+def _entry(careful: bool, cases: str, entry: int) -> list[str]:
     """Where the function starts: at the block to resume, or at whatever block lanes are pending at."""
     if not careful:
         return [
             "entry:",
             f"  %resume.at = getelementptr i8, ptr %warp, i64 {abi.Warp.resume.offset}",
             "  %resume = load i32, ptr %resume.at",
-            f"  switch i32 %resume, label %block0 [ {cases} ]",
+            f"  switch i32 %resume, label %block{entry} [ {cases} ]",
         ]
     return [
         "entry:",

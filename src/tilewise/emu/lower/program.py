@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.launch import Dim3
-from tilewise.emu.isa import find_form
+from tilewise.emu.lower.callgraph import CallGraph, call_graph
+from tilewise.emu.lower.calls import STACK, Saves
+from tilewise.emu.lower.linking import Linked, link
 from tilewise.emu.lower.memory_map import (
-    LOCAL_WORD,
     PlacedVariable,
     code_addresses,
     layout,
@@ -18,14 +20,17 @@ from tilewise.emu.lower.memory_map import (
     variable_addresses,
 )
 from tilewise.emu.lower.provenance import Provenance, trace
-from tilewise.emu.lower.rewriting import rewrite
+from tilewise.emu.lower.recursion import saves_of
 from tilewise.emu.lower.step import Step, match
 from tilewise.emu.lower.support import find_missing
 from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW
 from tilewise.ptx.ast import Function, Instruction, PtxModule
-from tilewise.ptx.cfg import Cfg, build_cfg
+from tilewise.ptx.cfg import Block, Cfg
 from tilewise.ptx.liveness import live_in
 
+STACK_ALIGN = 16
+STACK_BYTES = 16384
+"""A thread's stack for functions that call themselves: sixteen times what CUDA gives a thread unless told otherwise."""
 COUNTED_SPACES = ("global", "shared", "local")
 """In the order of enum tw_space."""
 
@@ -41,6 +46,10 @@ class Program:
     block_shape: Dim3
     steps: tuple[tuple[Step, ...], ...]
     successors: tuple[tuple[int, ...], ...]
+    entry: int
+    """The block that a thread begins at."""
+    choices: dict[int, tuple[tuple[int, int], ...]]
+    """Of blocks that end in a jump by number: (number, successor) pairs."""
     chains: tuple[tuple[int, ...], ...]
     """Blocks that always run one after another when all lanes are together: the fast function's blocks."""
     live_in: tuple[frozenset[str], ...]
@@ -55,7 +64,9 @@ class Program:
     """Module variables within reach."""
     static_shared_bytes: int
     local_bytes: int
-    """Of each thread."""
+    """Of each thread, the stack included."""
+    cleared_local_bytes: int
+    """Those that start as zeros: all but the stack."""
     provenance: Provenance
 
     @property
@@ -70,51 +81,99 @@ class Program:
 
 
 def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
-    """Return the kernel ready to lower.
+    """Return the kernel, with the functions that it calls, ready to lower.
 
     Raises TilewiseError if the module has no such kernel.
     """
-    function = find_kernel(module, kernel)
-    parameters, parameter_bytes = layout(function.parameters)
-    shared, shared_bytes = shared_layout((*module.variables, *function.variables))
-    local, local_bytes = layout(variable for variable in function.variables if variable.space == "local")
-    addresses = {**code_addresses(module), **variable_addresses(module)}
-    windows = {LOCAL_WINDOW: local, PARAMETER_WINDOW: parameters}
-    placed = {name: window + offset for window, offsets in windows.items() for name, offset in offsets.items()}
-    symbols = {**addresses, **placed, **shared}
+    graph = call_graph(module, find_kernel(module, kernel))
+    memory = _place_memory(module, graph)
 
     def decode(instruction: Instruction) -> Step:
         step = match(instruction)
-        missing = find_missing(step, symbols) if step.form is not None else ""
+        missing = find_missing(step, memory.symbols) if step.form is not None else ""
         return Step(instruction, None, missing=missing) if missing else step
 
-    function = rewrite(function, lambda instruction: decode(instruction).form is None)
-    cfg = build_cfg(function, _ends_block, _starts_block)
-    number = {block: position for position, block in enumerate(cfg.order)}
-    sites: list[Site] = []
-    steps = tuple(_number_sites([decode(item) for item in cfg.blocks[block].instructions], sites) for block in cfg.order)
+    def build(saves: Saves) -> tuple[Linked, dict[int, tuple[Step, ...]], tuple[frozenset[str], ...]]:
+        linked = link(graph, saves, memory.addresses, lambda instruction: decode(instruction).form is None)
+        steps = {block: _decode_block(linked.cfg.blocks[block], decode) for block in linked.cfg.order}
+        return linked, steps, _live_in(linked.cfg, steps)
+
+    saves: Saves = {}
+    linked, decoded, live = build(saves)
+    while (more := saves_of(graph, linked, decoded, live, saves)) != saves:  # what one call saves, a call before it must save too
+        saves = more
+        linked, decoded, live = build(saves)
+    number = {block: position for position, block in enumerate(linked.cfg.order)}
+    steps = tuple(decoded[block] for block in linked.cfg.order)
     successors = tuple(
-        () if _is_cut(block_steps) else tuple(number[after] for after in cfg.successors[block])
-        for block, block_steps in zip(cfg.order, steps, strict=True)
+        () if _is_cut(decoded[block]) else tuple(number[after] for after in linked.cfg.successors[block])
+        for block in linked.cfg.order
     )
-    live = _live_in(cfg, {block: steps[position] for block, position in number.items()})
-    ordered = tuple(live[block] for block in cfg.order)
+    ordered = tuple(live[block] for block in linked.cfg.order)
+    entry = number[linked.entry]
     return Program(
-        function=function,
+        function=linked.function,
         block_shape=block_shape,
         steps=steps,
         successors=successors,
-        chains=_chains(steps, successors),
+        entry=entry,
+        choices={
+            number[block]: tuple((key, number[to]) for key, to in table)
+            for block, table in linked.choices.items()
+            if block in number
+        },
+        chains=_chains(steps, successors, entry),
         live_in=ordered,
         live_out=tuple(frozenset().union(*(ordered[after] for after in afters)) for afters in successors),
-        sites=tuple(sites),
-        parameters=parameters,
-        parameter_bytes=parameter_bytes,
-        symbols=symbols,
-        variables=placed_variables(module, function, addresses),
-        static_shared_bytes=shared_bytes,
-        local_bytes=-(-local_bytes // LOCAL_WORD) * LOCAL_WORD,
-        provenance=trace((step for block in steps for step in block), set(local)),
+        sites=tuple(_number_sites(steps)),
+        parameters=memory.parameters,
+        parameter_bytes=memory.parameter_bytes,
+        symbols=memory.symbols,
+        variables=memory.variables,
+        static_shared_bytes=memory.shared_bytes,
+        cleared_local_bytes=memory.local_bytes,
+        local_bytes=memory.local_bytes + (STACK_BYTES if graph.recursive else 0),
+        provenance=trace((step for block in steps for step in block), memory.local_names),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Where a program's variables stand."""
+
+    parameters: dict[str, int]
+    parameter_bytes: int
+    shared_bytes: int
+    local_bytes: int
+    local_names: set[str]
+    addresses: dict[str, int]
+    """Of functions and module variables."""
+    symbols: dict[str, int]
+    variables: tuple[PlacedVariable, ...]
+
+
+def _place_memory(module: PtxModule, graph: CallGraph) -> _Memory:
+    functions = list(graph.functions.values())
+    parameters, parameter_bytes = layout(functions[0].parameters)
+    variables = [variable for function in functions for variable in function.variables]
+    shared, shared_bytes = shared_layout((*module.variables, *variables))
+    placed = [
+        v for function in functions if function.name not in graph.recursive for v in function.variables if v.space == "local"
+    ]
+    local, local_bytes = layout(placed)
+    local_bytes = -(-local_bytes // STACK_ALIGN) * STACK_ALIGN
+    local[STACK] = local_bytes
+    addresses = {**code_addresses(module), **variable_addresses(module)}
+    windows = {LOCAL_WINDOW: local, PARAMETER_WINDOW: parameters}
+    symbols = {
+        **addresses,
+        **{name: window + offset for window, offsets in windows.items() for name, offset in offsets.items()},
+        **shared,
+    }
+    reached = tuple(found for function in functions for found in placed_variables(module, function, addresses))
+    by_name = {variable.name: variable for variable in reached}
+    return _Memory(
+        parameters, parameter_bytes, shared_bytes, local_bytes, set(local), addresses, symbols, tuple(by_name.values())
     )
 
 
@@ -129,21 +188,12 @@ def find_kernel(module: PtxModule, name: str) -> Function:
     return entries[name]
 
 
-def _ends_block(instruction: Instruction) -> bool:
-    found = find_form(instruction.opcode, len(instruction.operands))
-    return found is not None and found[0].kind == "control"
-
-
-def _starts_block(instruction: Instruction) -> bool:
-    """Lanes that wait for others here must find their way back here."""
-    found = find_form(instruction.opcode, len(instruction.operands))
-    return found is not None and found[0].meets
-
-
-def _chains(steps: tuple[tuple[Step, ...], ...], successors: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+def _chains(
+    steps: tuple[tuple[Step, ...], ...], successors: tuple[tuple[int, ...], ...], entry: int
+) -> tuple[tuple[int, ...], ...]:
     """Join each block that only falls through to one that nothing else leads to."""
     leading = Counter(after for afters in successors for after in afters)
-    leading[0] += 1  # the entry
+    leading[entry] += 1
     next_ = {
         position: afters[0]
         for position, afters in enumerate(successors)
@@ -163,18 +213,28 @@ def _chains(steps: tuple[tuple[Step, ...], ...], successors: tuple[tuple[int, ..
 def _runs_on(steps: tuple[Step, ...]) -> bool:
     """Whether all lanes go on at the block's only successor at once."""
     last = steps[-1] if steps else None
-    return last is None or last.control is None or (last.control == "branch" and last.instruction.guard is None)
+    return last is None or last.control is None or (last.control in ("branch", "jump") and last.instruction.guard is None)
 
 
-def _number_sites(steps: list[Step], sites: list[Site]) -> tuple[Step, ...]:
+def _decode_block(block: Block, decode: Callable[[Instruction], Step]) -> tuple[Step, ...]:
     """The steps of a block, up to the first that has no form: nothing past it is ever reached."""
-    end = next((place for place, step in enumerate(steps) if step.form is None), len(steps)) + 1
-    for step in steps[:end]:
-        if step.is_site:
-            step.site = len(sites)
-            generic = step.access is not None and step.access.space == "generic"
-            sites += [(step, space) for space in (COUNTED_SPACES if generic else [step.access.space if step.access else ""])]
-    return tuple(steps[:end])
+    steps: list[Step] = []
+    for instruction in block.instructions:
+        steps.append(decode(instruction))
+        if steps[-1].form is None:
+            break
+    return tuple(steps)
+
+
+def _number_sites(blocks: Iterable[tuple[Step, ...]]) -> Iterator[Site]:
+    """Number the steps that count, may fail or wait; those whose space only the run tells have a number for each space."""
+    count = 0
+    for step in (step for steps in blocks for step in steps if step.is_site):
+        step.site = count
+        generic = step.access is not None and step.access.space == "generic"
+        for space in COUNTED_SPACES if generic else [step.access.space if step.access else ""]:
+            count += 1
+            yield step, space
 
 
 def _is_cut(steps: tuple[Step, ...]) -> bool:

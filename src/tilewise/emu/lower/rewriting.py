@@ -22,7 +22,7 @@ def rewrite(function: Function, is_missing: Callable[[Instruction], bool]) -> Fu
             continue
         steps = list(_read_behind_barrier(item))
         if item.guard is not None and (is_missing(item) or _needs_branch(item)):
-            body += _branch_round(item.guard, steps, f"past {len(body)}")  # no label of the text has a blank in it
+            body += branch_round(item.guard, steps, f"past {len(body)}")  # no label of the text has a blank in it
         else:
             body += steps
     ends = Instruction("ret", (), None, None, 0)  # where the text runs out; mostly nothing leads there
@@ -37,7 +37,7 @@ def _needs_branch(instruction: Instruction) -> bool:
     return form.kind == "warp_op" or (form.kind == "control" and form.emit(**modifiers) not in TAKES_GUARD)
 
 
-def _branch_round(guard: Guard, steps: list[Instruction], past: str) -> list[Instruction | Label]:
+def branch_round(guard: Guard, steps: list[Instruction], past: str) -> list[Instruction | Label]:
     """`@p bar.sync 0` as `@!p bra past; bar.sync 0; past:`."""
     branch = replace(steps[0], opcode="bra", operands=(Symbol(past),), guard=Guard(guard.register, not guard.negated))
     return [branch, *(replace(step, guard=None) for step in steps), Label(past)]

@@ -13,6 +13,10 @@ CARRY = "carry flag"
 """The hidden register of add.cc and its like; PTX has no name with a blank in it."""
 
 
+SOURCES_OF_CONTROL = {"branch": 0, "jump": 0, "switch": 1}
+"""Of controls whose other operands name places: how many stand first that are values."""
+
+
 @dataclass(slots=True)
 class Step:
     """One instruction with its form; `form` is None where the table has none (it then traps if reached)."""
@@ -25,7 +29,7 @@ class Step:
     sources: list[tuple[Operand, str]] = field(default_factory=list)
     access: Access | None = None
     control: str | None = None
-    """branch, exit, barrier or arrival."""
+    """branch, exit, barrier, arrival, jump (to a function), switch (a jump by number)."""
     missing: str = ""
     """What the emulator lacks of an instruction whose opcode it has, for a message; the step has no form then."""
     site: int | None = None
@@ -46,7 +50,7 @@ class Step:
         """Whether the step counts, may fail or waits."""
         if self.access is not None:
             return not self.reads_parameter
-        waits = self.meets or self.control in ("barrier", "arrival")
+        waits = self.meets or self.control in ("barrier", "arrival", "switch", "trap", "assert")
         return self.form is None or waits or (self.counts_fma and self.instruction.guard is not None)
 
     @property
@@ -95,8 +99,7 @@ def match(instruction: Instruction) -> Step:
         step.access = cast(Access, form.emit(**modifiers))
     elif form.kind == "control":
         step.control = cast(str, form.emit(**modifiers))
-        if step.control == "branch":
-            step.sources = []
+        step.sources = step.sources[: SOURCES_OF_CONTROL.get(step.control, len(step.sources))]
     return step
 
 

@@ -84,6 +84,18 @@ static void copy_local(const struct tw_context* context, uint64_t offset, uint32
     }
 }
 
+// Reads a lane's bytes at a generic address; returns whether they are there.
+int tw_read(const struct tw_context* context, uint32_t lane, uint64_t address, void* bytes, uint32_t size) {
+    const struct tw_site site = {.space = TW_GENERIC, .element_bytes = size, .elements = 1};
+    struct tw_place place = {0};
+    if (tw_locate(context, &site, address, &place) >= 0) return 0;
+    if (place.bytes)
+        memcpy(bytes, place.bytes, size);
+    else
+        copy_local(context, place.offset, lane, bytes, size, 0);
+    return 1;
+}
+
 static void transfer(struct tw_context* context, const struct tw_site* site, const struct tw_place* place, uint32_t lane) {
     const uint32_t size = site->element_bytes;
     for (uint32_t element = 0; element < site->elements; ++element) {
@@ -110,7 +122,8 @@ void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_i
             transfer(context, site, &place, lane);
             continue;
         }
-        tw_report(context, warp, (enum tw_fault_kind)fault, site_index, lane, context->addresses[lane]);
+        tw_report(context, warp, site->is_stack ? TW_STACK_OVERFLOW : (enum tw_fault_kind)fault, site_index, lane, context->addresses[lane]);
+        if (site->is_stack) *context->stop = 1;
         for (uint32_t element = 0; element < site->elements && !site->is_store; ++element)  // a reported access is masked off
             memset(context->values + ((uint64_t)element * TW_LANES + lane) * site->element_bytes, 0, site->element_bytes);
     }

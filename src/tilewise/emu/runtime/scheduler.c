@@ -32,6 +32,15 @@ struct tw_fault* tw_report(struct tw_context* context, const struct tw_warp* war
     return fault;
 }
 
+// Lanes that cannot go on, each with a number at context->addresses.
+void tw_fault(struct tw_context* context, const struct tw_warp* warp, uint32_t kind, uint32_t site, uint32_t mask) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        tw_report(context, warp, (enum tw_fault_kind)kind, site, lane, context->addresses[lane]);
+    }
+    if (kind == TW_TRAP && mask) *context->stop = 1;
+}
+
 // xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
 static uint64_t draw(struct tw_context* context, uint64_t below) {
     if (!context->seed) return 0;
@@ -58,7 +67,8 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
     take_up(context, block);
     memset(block->shared, 0, context->shared_bytes);
     memset(block->warps, 0, context->warp_bytes * context->warp_count);
-    memset(block->local, 0, context->local_bytes * TW_LANES * context->warp_count);
+    for (uint64_t i = 0; i < context->warp_count && context->cleared_local_bytes; ++i)
+        memset(block->local + i * TW_LANES * context->local_bytes, 0, TW_LANES * context->cleared_local_bytes);
     memset(block->barriers, 0, sizeof block->barriers);
     tw_forget_copies(context);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
@@ -177,7 +187,7 @@ EXPORT void tw_free(struct tw_context* context) {
 EXPORT void tw_abi(uint64_t* sizes, void** functions) {
     const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),      sizeof(struct tw_range),
                               sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts), sizeof(struct tw_block)};
-    void* const entries[] = {(void*)tw_access, (void*)tw_atomic,      (void*)tw_count,    (void*)tw_resolve,
+    void* const entries[] = {(void*)tw_access, (void*)tw_atomic, (void*)tw_fault, (void*)tw_print, (void*)tw_assert,      (void*)tw_count,    (void*)tw_resolve,
                              (void*)tw_next,   (void*)tw_come,        (void*)tw_meet,     (void*)tw_collect,
                              (void*)tw_copy,   (void*)tw_copy_commit, (void*)tw_copy_wait};
     memcpy(sizes, known, sizeof known);

@@ -40,6 +40,10 @@ enum tw_fault_kind {
     TW_DEADLOCK = 4,       // a warp waits at a barrier that cannot be complete any more
     TW_OUT_OF_SHARED = 5,  // the shared side of a copy
     TW_WARP_MASK = 6,      // lanes that an instruction names do not come to it
+    TW_BAD_JUMP = 7,       // no place for a number or a function's address
+    TW_STACK_OVERFLOW = 8,
+    TW_TRAP = 9,
+    TW_ASSERT = 10,
 };
 
 // What tw_collect does, in the order of across.COLLECTIVES.
@@ -96,10 +100,10 @@ struct tw_range {
 
 struct tw_site {
     uint32_t space, is_store, element_bytes, elements;
+    uint32_t is_stack;   // of a function that calls itself: there is no way on past its end
     uint32_t aligned;    // a barrier that all lanes of a warp must come to together
     uint32_t operation;  // enum tw_operation of an atomic
     uint32_t type;       // enum tw_number of its elements
-    uint32_t unused;
 };
 
 struct tw_buffer;
@@ -123,6 +127,7 @@ struct tw_fault {
     uint32_t mask;
     uint64_t address, count;
     uint32_t arrived, expected;  // deadlock at a barrier: warps that came, and that must come
+    char text[120];              // what was asserted
 };
 
 // A barrier of a block.
@@ -156,8 +161,8 @@ struct tw_context {
     uint64_t* histograms;
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
-    void *access, *atomic, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
-    uint64_t shared_bytes, local_bytes, dynamic_shared_bytes;
+    void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
+    uint64_t shared_bytes, local_bytes, cleared_local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
     uint32_t warp_index, sm, sms;
@@ -182,6 +187,8 @@ struct tw_context {
     uint64_t first_taken, end_taken;  // blocks that this host thread has taken and not started
     const uint64_t* chosen;           // numbers of the last_block blocks to run, counted along x, then y, then z; null: all of the grid
     uint64_t is_alone;                // no other host thread runs blocks of the launch
+    char* print_text;
+    uint64_t print_capacity, print_used, print_lost;
     uint64_t seed;                    // of the order in which warps and blocks take turns; 0: as they are numbered
 
     _Alignas(64) uint64_t addresses[TW_LANES];
@@ -191,6 +198,9 @@ struct tw_context {
 // Called by compiled kernels.
 void tw_access(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t counted);
 void tw_atomic(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
+void tw_fault(struct tw_context*, const struct tw_warp*, uint32_t kind, uint32_t site, uint32_t mask);
+void tw_print(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
+void tw_assert(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
 void tw_count(struct tw_context*, uint32_t site, uint32_t mask);
 uint32_t tw_resolve(struct tw_context*, uint32_t group, uint64_t address, uint64_t extent, uint32_t is_store, uint32_t is_generic);
 int32_t tw_next(struct tw_context*, struct tw_warp*);
@@ -209,6 +219,7 @@ void tw_wait(struct tw_context*, struct tw_warp*);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
 enum tw_space tw_space_of(uint64_t address);
+int tw_read(const struct tw_context*, uint32_t lane, uint64_t address, void* bytes, uint32_t size);
 int tw_locate(const struct tw_context*, const struct tw_site*, uint64_t address, struct tw_place*);
 const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
