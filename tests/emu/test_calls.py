@@ -1,5 +1,8 @@
 """Functions of CUDA, called in every way, optimised and not; and PTX that no compiler writes."""
 
+# KernelFault.faults holds plain objects, and a grid may be a number:
+# mypy: disable-error-code="attr-defined,arg-type"
+
 from __future__ import annotations
 
 from functools import cache

@@ -122,7 +122,8 @@ void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_i
             transfer(context, site, &place, lane);
             continue;
         }
-        tw_report(context, warp, site->is_stack ? TW_STACK_OVERFLOW : (enum tw_fault_kind)fault, site_index, lane, context->addresses[lane]);
+        tw_report(context, warp, site->is_stack ? TW_STACK_OVERFLOW : (enum tw_fault_kind)fault, site_index, lane,
+                  context->addresses[lane]);
         if (site->is_stack) *context->stop = 1;
         for (uint32_t element = 0; element < site->elements && !site->is_store; ++element)  // a reported access is masked off
             memset(context->values + ((uint64_t)element * TW_LANES + lane) * site->element_bytes, 0, site->element_bytes);

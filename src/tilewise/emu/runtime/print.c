@@ -40,7 +40,8 @@ static uint64_t next_argument(struct printing* printing, uint32_t size) {
     uint64_t value = 0;
     uint32_t word = 0;
     printing->arguments = (printing->arguments + size - 1) / size * size;
-    if (!tw_read(printing->context, printing->lane, printing->arguments, size == 8 ? (void*)&value : (void*)&word, size)) printing->failed = 1;
+    if (!tw_read(printing->context, printing->lane, printing->arguments, size == 8 ? (void*)&value : (void*)&word, size))
+        printing->failed = 1;
     printing->arguments += size;
     printing->count += 1;
     return size == 8 ? value : word;
@@ -120,14 +121,16 @@ static void print_conversion(struct printing* printing, const struct conversion*
         case 'd':
         case 'i':
             spell(conversion, rest, spelling);
-            length = snprintf(text, sizeof text, spelling, width, precision, (long long)as_signed(conversion, next_argument(printing, size)));
+            length =
+                snprintf(text, sizeof text, spelling, width, precision, (long long)as_signed(conversion, next_argument(printing, size)));
             break;
         case 'o':
         case 'u':
         case 'x':
         case 'X':
             spell(conversion, rest, spelling);
-            length = snprintf(text, sizeof text, spelling, width, precision, (unsigned long long)as_unsigned(conversion, next_argument(printing, size)));
+            length = snprintf(text, sizeof text, spelling, width, precision,
+                              (unsigned long long)as_unsigned(conversion, next_argument(printing, size)));
             break;
         case 'c':
             spell(conversion, "c", spelling);
@@ -183,8 +186,8 @@ static void print_lane(struct printing* printing) {
     }
 }
 
-// context->values holds each lane's format and arguments (generic addresses, uint64_t); takes what the call returns, a number of arguments or
-// -1, as int32_t.
+// context->values holds each lane's format and arguments (generic addresses, uint64_t); takes what the call returns, a number of arguments
+// or -1, as int32_t.
 void tw_print(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask) {
     uint64_t words[2 * TW_LANES];
     memcpy(words, context->values, sizeof words);

@@ -189,7 +189,7 @@ struct tw_context {
     uint64_t is_alone;                // no other host thread runs blocks of the launch
     char* print_text;
     uint64_t print_capacity, print_used, print_lost;
-    uint64_t seed;                    // of the order in which warps and blocks take turns; 0: as they are numbered
+    uint64_t seed;  // of the order in which warps and blocks take turns; 0: as they are numbered
 
     _Alignas(64) uint64_t addresses[TW_LANES];
     _Alignas(64) uint8_t values[TW_ELEMENTS * TW_LANES * 8];  // element by element, 32 lanes each
