@@ -20,6 +20,8 @@ OPERATIONS = ("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "ca
 """enum tw_operation."""
 NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "bf16x2")
 """enum tw_number."""
+PATIENCE = 32
+"""Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED = range(1, 9)
 """enum tw_status."""
@@ -35,12 +37,15 @@ FAULT_KINDS = (
     "stack overflow",
     "trap",
     "failed assertion",
+    "deadlock",
 )
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
 """The one of them that is about the shared side of a copy."""
 BAD_JUMP, TRAP = 7, 9
 """Of them, what compiled kernels report themselves."""
+ENDLESS = 11
+"""The deadlock that is not at a barrier of the block."""
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
     *("copy_copy", "copy_commit", "copy_wait"),
@@ -159,6 +164,8 @@ class _ContextHead(ctypes.Structure):
         *((name, c_uint64) for name in ("is_alone",)),
         ("print_text", c_void_p),
         *((name, c_uint64) for name in ("print_capacity", "print_used", "print_lost", "seed")),
+        *((name, c_void_p) for name in ("stands", "writers")),
+        *((name, c_uint64) for name in ("writer_count", "is_opaque", "changes")),
     ]
 
 

@@ -6,6 +6,7 @@ Made once from the analysis, kept beside the code on disk as JSON.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,8 +14,11 @@ from tilewise.core.launch import Dim3
 from tilewise.emu.isa.calling import spelled
 from tilewise.emu.lower.kernel import Analysis, Lowered
 from tilewise.emu.lower.memory_map import PlacedVariable
-from tilewise.emu.lower.step import Step
+from tilewise.emu.lower.program import Program
+from tilewise.emu.lower.special import CHANGING
+from tilewise.emu.lower.step import Step, registers_of
 from tilewise.emu.lower.tally import Tally
+from tilewise.ptx.ast import Register
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,14 @@ class Blueprint:
     """Range-cache entries of the fast function; the careful one needs none."""
     is_ordered: bool
     """Whether what it leaves hangs on the order of its blocks: it prints, has atomics of floats or uses their old values."""
+    waits_for_blocks: bool
+    """Whether its blocks may wait for each other."""
+    is_opaque: bool
+    """Whether what it does next hangs on a clock or a stack, so that nobody can tell when it goes round for ever."""
+    stands: dict[int, int]
+    """The site to name where lanes wait without a barrier, by basic block."""
+    writers: tuple[int, ...]
+    """Basic blocks that write memory which other blocks see."""
     local_bytes: int
     """Of each thread."""
     cleared_local_bytes: int
@@ -130,6 +142,10 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         sites=tuple(_site_facts(step, space) for step, space in program.sites),
         variables=program.variables,
         is_ordered=any(_is_ordered(step) for step, _ in program.sites),
+        waits_for_blocks=program.waits_for_blocks,
+        is_opaque=program.local_bytes > program.cleared_local_bytes or any(map(_looks_at_clock, _all_steps(program))),
+        stands=program.stands,
+        writers=_writers(program),
         local_bytes=program.local_bytes,
         cleared_local_bytes=program.cleared_local_bytes,
         entry=program.entry,
@@ -160,6 +176,8 @@ def from_json(text: bytes) -> Blueprint:
                 requesting=tally["requesting"],
                 histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
             ),
+            "stands": {int(block): site for block, site in fields["stands"].items()},
+            "writers": tuple(fields["writers"]),
             "fma": tuple(fields["fma"]),
             "instructions": tuple(fields["instructions"]),
             "places": tuple(fields["places"]),
@@ -175,6 +193,31 @@ def _is_ordered(step: Step) -> bool:
     if access is None or access.kind != "atomic" or access.space == "shared":
         return False
     return bool(step.writes) or access.operation in ("exch", "cas") or "f" in access.type
+
+
+def _all_steps(program: Program) -> Iterator[Step]:
+    return (step for steps in program.steps for step in steps)
+
+
+def _looks_at_clock(step: Step) -> bool:
+    return any(isinstance(operand, Register) and operand.name in CHANGING for operand, _ in step.sources)
+
+
+def _writers(program: Program) -> tuple[int, ...]:
+    """Blocks with accesses that others see, and the heads of their chains, whose runs count for them."""
+    heads = {position: chain[0] for chain in program.chains for position in chain}
+    found = {position for position, steps in enumerate(program.steps) if any(_is_seen(step, program) for step in steps)}
+    return tuple(sorted(found | {heads[position] for position in found}))
+
+
+def _is_seen(step: Step, program: Program) -> bool:
+    """Whether an access writes memory that is no thread's or block's own; atomics are watched by what they change."""
+    access = step.access
+    if access is None or access.kind in ("load", "atomic") or access.space in ("shared", "local", "stack"):
+        return False
+    if access.kind != "store" or access.space != "generic":
+        return True
+    return program.provenance.space_of(name for operand, _ in step.sources[:1] for name in registers_of(operand)) != "local"
 
 
 def _tupled(cell: Any) -> Any:

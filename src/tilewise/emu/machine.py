@@ -22,6 +22,7 @@ from tilewise.emu.compiled import compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
 from tilewise.emu.report import describe_fault
+from tilewise.emu.residency import resident_blocks
 from tilewise.emu.worker import Task, Worker
 
 MAX_THREADS_PER_BLOCK = 1024
@@ -38,6 +39,25 @@ class RunnableKernel(Protocol):
     def careful_address(self) -> int:
         """The careful function."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How blocks and warps take turns; raises TilewiseError for what is no number for it."""
+
+    threads: int | None = None
+    """Host threads; None: as many as fit the kernel."""
+    resident_blocks: int | None = None
+    """Blocks on their way at once; None: as many as a GPU of the kernel's architecture holds, where they wait for each other."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, what in (("threads", "host threads"), ("resident_blocks", "blocks")):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise TilewiseError(f"{name} = {value!r} is not a number of {what}: give a whole number of at least 1.")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 64:
+            raise TilewiseError(f"seed = {self.seed!r}: give a whole number from 0 to 2**64 - 1.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,8 @@ def emulate(
     threads: int | None = None,
     blocks: Sequence[int] | None = None,
     max_instructions: int | None = None,
+    resident_blocks: int | None = None,
+    seed: int = 0,
     target: Target | None = None,
 ) -> Emulation:
     """Run a launch on the CPU and count what it did; arrays among its arguments are read and written in place.
@@ -67,6 +89,8 @@ def emulate(
     `threads` host threads share the blocks (default: all processors this process may use, but one where what a kernel leaves
     hangs on the order of its blocks); results and counts are the same for any number. `blocks` names the only blocks to run, by
     their number along x, then y, then z: the counts are theirs.
+    Where blocks may wait for each other they share one host thread, `resident_blocks` at once (default: as many as a GPU of the
+    kernel's architecture holds); a `seed` other than 0 has blocks and warps take turns in another order.
     Raises KernelFault if the kernel accessed what it may not or cannot go on, InstructionLimitReached if it takes more than
     `max_instructions` warp instructions of PTX, UnsupportedInstruction if a thread reached an instruction that the emulator does
     not have, TilewiseError for arguments that do not fit the kernel.
@@ -76,17 +100,18 @@ def emulate(
         raise TilewiseError(
             f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
         )
+    turns = Turns(threads, resident_blocks, seed)
     kernel = compile_kernel(launch, target)
     compile_seconds = time.perf_counter() - started
-    emulation = run_kernel(kernel, launch, threads=threads, blocks=blocks, max_instructions=max_instructions)
+    emulation = run_kernel(kernel, launch, turns, blocks=blocks, max_instructions=max_instructions)
     return replace(emulation, compile_seconds=emulation.compile_seconds + compile_seconds)
 
 
 def run_kernel(
     kernel: RunnableKernel,
     launch: Launch,
+    turns: Turns,
     *,
-    threads: int | None = None,
     blocks: Sequence[int] | None = None,
     max_instructions: int | None = None,
 ) -> Emulation:
@@ -97,7 +122,7 @@ def run_kernel(
     arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
     chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
-    run = _Run(launch, kernel, arguments, threads, chosen, Budget(kernel.blueprint, max_instructions))
+    run = _Run(launch, kernel, arguments, turns, chosen, Budget(kernel.blueprint, max_instructions))
     compiled = time.perf_counter()
     run.go()
     careful = kernel.careful_seconds - careful_before
@@ -110,10 +135,9 @@ def run_kernel(
     return Emulation(counters, seconds, compiled - started + careful, len(run.workers), printed, arguments.variables)
 
 
-def _thread_count(threads: int | None, blocks: int) -> int:
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise TilewiseError(f"threads = {threads!r} is not a number of host threads: give a whole number of at least 1.")
-    return max(1, min(threads or len(os.sched_getaffinity(0)), blocks))
+def _thread_count(turns: Turns, blueprint: Blueprint, blocks: int) -> int:
+    wanted = turns.threads or (1 if blueprint.is_ordered else len(os.sched_getaffinity(0)))
+    return max(1, min(1 if blueprint.waits_for_blocks else wanted, blocks))
 
 
 def _chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_uint64]:
@@ -134,7 +158,7 @@ class _Run:
         launch: Launch,
         kernel: RunnableKernel,
         arguments: Arguments,
-        threads: int | None,
+        turns: Turns,
         chosen: ctypes.Array[ctypes.c_uint64] | None,
         budget: Budget,
     ) -> None:
@@ -144,7 +168,8 @@ class _Run:
         self.stop = ctypes.c_int32(0)
         self.failure: BaseException | None = None
         blocks = launch.blocks if chosen is None else len(chosen)
-        count = _thread_count(1 if threads is None and kernel.blueprint.is_ordered else threads, blocks)
+        count = _thread_count(turns, kernel.blueprint, blocks)
+        resident = turns.resident_blocks or resident_blocks(launch, kernel.blueprint)
         task = Task(
             launch=launch,
             blueprint=kernel.blueprint,
@@ -156,6 +181,8 @@ class _Run:
             chosen=chosen,
             blocks=blocks,
             threads=count,
+            resident=min(resident, blocks),
+            seed=turns.seed,
         )
         self.workers = [Worker(task) for _ in range(count)]
 

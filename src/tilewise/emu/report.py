@@ -42,6 +42,9 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
         return f"number {raw.address:#x} stands for no place"
     if kind == "stack overflow":
         return f"calls of functions by themselves take more than {STACK_BYTES:,} bytes of the thread's stack"
+    if raw.kind == abi.ENDLESS:
+        rest = f"; {raw.arrived} blocks have not started, {raw.expected} are on their way" if raw.arrived else ""
+        return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for what nobody does any more{rest}"
     if not site.kind:
         if kind == "deadlock":
             came = f"{raw.arrived} of {raw.expected} warps have come"

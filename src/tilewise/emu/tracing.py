@@ -17,7 +17,7 @@ from tilewise.emu.lower.kernel import FUNCTION, analyse_program, lower
 from tilewise.emu.lower.memory_map import size_of
 from tilewise.emu.lower.program import prepare
 from tilewise.emu.lower.watch import SLOTS, Watch, WatchedInstruction
-from tilewise.emu.machine import run_kernel
+from tilewise.emu.machine import Turns, run_kernel
 from tilewise.emu.register_types import infer_types
 from tilewise.emu.windows import SHARED_WINDOW
 from tilewise.ptx.ast import Instruction, PtxModule
@@ -107,7 +107,7 @@ def watch_thread(
     blocks = None if blocks_communicate(parse_module(launch.module.ptx)) else [number]
     ended = ""
     try:
-        run_kernel(kernel, launch, threads=1, blocks=blocks, max_instructions=max_instructions)
+        run_kernel(kernel, launch, Turns(threads=1), blocks=blocks, max_instructions=max_instructions)
     except (KernelFault, InstructionLimitReached, UnsupportedInstruction) as error:
         ended = str(error)
     if len(events) == limit:

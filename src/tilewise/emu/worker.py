@@ -11,6 +11,7 @@ from tilewise.core.launch import Launch
 from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, buffer_table
 from tilewise.emu.blueprint import Blueprint, SiteFacts
+from tilewise.emu.residency import device_of
 
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
@@ -37,6 +38,10 @@ class Task:
     blocks: int
     """How many blocks to run."""
     threads: int
+    resident: int
+    """Blocks on their way at once, a host thread."""
+    seed: int
+    """Of the order in which they and their warps take turns; 0: as they are numbered."""
 
 
 class Worker:
@@ -57,6 +62,10 @@ class Worker:
         self._buffers = buffer_table(task.arguments.buffers)
         self._thread_ids = _thread_ids(task.launch.block, blueprint.warps)
         self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
+        self._stands = (ctypes.c_uint32 * blueprint.blocks)()
+        for block, site in blueprint.stands.items():
+            self._stands[block] = site
+        self._writers = (ctypes.c_uint32 * max(1, len(blueprint.writers)))(*blueprint.writers)
         self._printed = ctypes.create_string_buffer(PRINT_BYTES if any(site.kind == "print" for site in blueprint.sites) else 1)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
         self.context = abi.Context.from_address(self._context.address)
@@ -80,6 +89,8 @@ class Worker:
             ("faults", self.faults),
             ("next_block", task.next_block),
             ("heads", self._heads),
+            ("stands", self._stands),
+            ("writers", self._writers),
         ):
             setattr(context, name, ctypes.addressof(memory))
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes
@@ -90,8 +101,11 @@ class Worker:
         context.entry = blueprint.entry
         context.range_count = blueprint.groups
         context.shared_bytes = blueprint.static_shared_bytes + launch.dynamic_shared_bytes
-        context.resident_count = 1
-        context.sms = 1
+        context.resident_count = task.resident
+        context.seed = task.seed
+        context.sms = device_of(launch.module.arch).sms
+        context.writer_count = len(blueprint.writers)
+        context.is_opaque = int(blueprint.is_opaque)
         context.nctaid[:] = launch.grid
         context.buffer_count = len(task.arguments.buffers)
         context.fault_capacity = FAULTS_KEPT

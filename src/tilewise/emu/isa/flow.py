@@ -31,6 +31,11 @@ def exit_() -> str:
     return "exit"
 
 
+@control("nanosleep.u32 a")
+def nanosleep() -> str:
+    return "sleep"
+
+
 @control("bar{.cta}.sync a:u32{, b:u32}", no_effect="cta")
 @control("barrier{.cta}.sync{.aligned} a:u32{, b:u32}", no_effect="cta aligned")
 def sync() -> str:

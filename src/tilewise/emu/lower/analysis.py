@@ -100,13 +100,14 @@ def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...
     """For each block, the registers live where other lanes can be waiting while it runs.
 
     Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet, or until it waits
-    itself: behind a barrier, or where it meets others of its warp.
+    itself: behind a barrier, where it meets others of its warp, or where it lets others go first.
     """
     meeting = {position for position, steps in enumerate(program.steps) if steps and steps[0].meets}
-    waits = meeting | {
+    waits = meeting | {header for _, header in program.yields}
+    waits |= {
         successor
         for position, steps in enumerate(program.steps)
-        if steps and steps[-1].control == "barrier"
+        if steps and steps[-1].control in ("barrier", "sleep")
         for successor in program.successors[position]
     }
     pairs: set[tuple[int, int]] = set()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tilewise.emu import abi
 from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
+from tilewise.emu.lower.special import TICKS
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
 
@@ -39,6 +40,9 @@ class Flow:
             return
         if step is not None and step.control in ("trap", "assert"):
             self._stop_launch(step)
+            return
+        if step is not None and step.control == "sleep":
+            self._sleep(step, taken)
             return
         if step is not None and step.control == "arrival":
             self._come(step, *self._barrier_operands(step), None)
@@ -96,24 +100,61 @@ class Flow:
         elif target > self.body.last:
             lanes.emit(f"br label %block{target}")
         else:
-            lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %block{target}, !prof !1")
+            on = f"block{target}" if (self.body.last, target) not in self.body.program.yields else lanes.fresh("yields")
+            lanes.emit(f"br i1 {self._asked_to_stop()}, label %stopped, label %{on}, !prof !1")
+            if on != f"block{target}":
+                lanes.label(on)
+                lets = lanes.fresh("lets")
+                lanes.emit(f"br i1 {self._lose_patience()}, label %{lets}, label %block{target}, !prof !1")
+                lanes.label(lets)
+                self._let_others_go(target)
 
     def _asked_to_stop(self) -> str:
         lanes = self.lanes
         where = lanes.define(f"load ptr, ptr {self.body.context_address('stop')}")
         return lanes.define(f"icmp ne i32 {lanes.define(f'load volatile i32, ptr {where}')}, 0")
 
+    # -- letting others go first
+
+    def _lose_patience(self) -> str:
+        """Count a round of a loop that waits; say whether it is time to let others go first."""
+        lanes, place = self.lanes, self.body.warp_address("patience")
+        left = lanes.define(f"sub i32 {lanes.define(f'load i32, ptr {place}')}, 1")
+        is_lost = lanes.define(f"icmp eq i32 {left}, 0")
+        lanes.emit(f"store i32 {lanes.define(f'select i1 {is_lost}, i32 {abi.PATIENCE}, i32 {left}')}, ptr {place}")
+        return is_lost
+
+    def _let_others_go(self, resume: int) -> None:
+        """Come back to the scheduler, with all lanes together."""
+        self._set_warp("resume", str(resume))
+        self.lanes.emit(f"ret i32 {abi.YIELDED}")
+
+    def _sleep(self, step: Step, resume: int) -> None:
+        """Let others go first; the clock goes on by as long as the lanes sleep, in the order in which they do."""
+        lanes, clock = self.lanes, self.body.context_address("clock")
+        time = self.body.value(*step.sources[0])
+        ticks = lanes.extend("zext", "i64", time) if time is not None and time.is_uniform else lanes.constant("i64", TICKS)
+        now = lanes.define(f"add i64 {lanes.define(f'load i64, ptr {clock}')}, {ticks.scalar}")
+        lanes.emit(f"store i64 {now}, ptr {clock}")
+        self.body.commit()
+        if not self.body.careful:
+            self._let_others_go(resume)
+            return
+        self._send(resume, self.body.mask or "-1", behind="true")
+        lanes.emit("br label %dispatch")
+
     # -- lane by lane
 
     def _part_lanes(self, condition: Value | None, taken: int, otherwise: int) -> None:
         lanes, mask = self.lanes, self.body.mask
         assert mask is not None
-        if condition is None:
-            self._send(taken, mask)
-        else:
+        ways = [(taken, mask)]
+        if condition is not None:
             there = lanes.define(f"and i32 {mask}, {lanes.mask_bits(condition)}")
-            self._send(taken, there)
-            self._send(otherwise, lanes.define(f"xor i32 {mask}, {there}"))
+            ways = [(taken, there), (otherwise, lanes.define(f"xor i32 {mask}, {there}"))]
+        for target, active in ways:
+            is_back = (self.body.last, target) in self.body.program.yields
+            self._send(target, active, behind=self._lose_patience() if is_back else "false")
         self._dispatch((taken, otherwise))
 
     def _dispatch(self, targets: Iterable[int]) -> None:
@@ -124,8 +165,8 @@ class Flow:
         else:
             lanes.emit("br label %dispatch")
 
-    def _send(self, target: int, mask: str) -> None:
-        """Make the lanes of `mask` pending at a block, or take them out of the warp."""
+    def _send(self, target: int, mask: str, *, behind: str = "false") -> None:
+        """Make the lanes of `mask` pending at a block (where `behind` holds, after all others), or take them out of the warp."""
         lanes = self.lanes
         if target == LEFT:
             live = self.body.warp_address("live")
@@ -134,7 +175,11 @@ class Flow:
             return
         self._or_into(self.body.address("%warp", self.frame.masks + 4 * target), "i32", mask)
         bit = lanes.define(f"select i1 {lanes.define(f'icmp ne i32 {mask}, 0')}, i64 {_bit(target)}, i64 0")
-        self._or_into(self.body.address("%warp", self.frame.pending + 8 * (target // 64)), "i64", bit)
+        blocks: int | str = self.frame.pending + 8 * (target // 64)
+        if behind != "false":
+            last = self.frame.yielded + 8 * (target // 64)
+            blocks = lanes.define(f"select i1 {behind}, i64 {last}, i64 {blocks}")
+        self._or_into(self.body.address("%warp", blocks), "i64", bit)
 
     def _or_into(self, pointer: str, type_: str, value: str) -> None:
         lanes = self.lanes

@@ -32,8 +32,10 @@ class Linked:
     """Of each block that ends in a jump by number: a table of labels, a return, a call by address."""
     owners: tuple[str, ...]
     """The function of each block."""
+    calls: dict[int, tuple[str, str, int]]
+    """The caller, the interface and the number of the call that ends a block."""
     behind: dict[tuple[str, str, int], int]
-    """The block behind each call, by caller, interface and number of the call."""
+    """The block behind each call."""
 
 
 def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: Callable[[Instruction], bool]) -> Linked:
@@ -49,7 +51,8 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
         replace(block, index=block.index + start) for cfg, start in zip(graphs, starts, strict=True) for block in cfg.blocks
     ]
     flows = [tuple(a + start for a in after) for cfg, start in zip(graphs, starts, strict=True) for after in cfg.successors]
-    behind = {(owners[block.index], *_call_of(block)): flows[block.index][0] for block in blocks if _is_call(block)}
+    calls = {block.index: (owners[block.index], *_call_of(block)) for block in blocks if _is_call(block)}
+    behind = {call: flows[block][0] for block, call in calls.items()}
     choices = {block.index: found for block in blocks if (found := _choices(block, graph, entries, addresses, behind))}
     for index, table in _tables(functions, graphs, starts):
         choices[index] = table
@@ -67,7 +70,7 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
         for loop in cfg.loops
     )
     cfg = Cfg(tuple(blocks), successors, _predecessors(successors, order), order, loops, ())
-    return Linked(merged, cfg, starts[-1], choices, owners, behind)
+    return Linked(merged, cfg, starts[-1], choices, owners, calls, behind)
 
 
 def _called_first(graph: CallGraph) -> Iterator[str]:

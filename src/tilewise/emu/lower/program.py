@@ -23,6 +23,7 @@ from tilewise.emu.lower.provenance import Provenance, trace
 from tilewise.emu.lower.recursion import saves_of
 from tilewise.emu.lower.step import Step, match
 from tilewise.emu.lower.support import find_missing
+from tilewise.emu.lower.waiting import WaitingLoop, waiting_loops
 from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW
 from tilewise.ptx.ast import Function, Instruction, PtxModule
 from tilewise.ptx.cfg import Block, Cfg
@@ -50,6 +51,12 @@ class Program:
     """The block that a thread begins at."""
     choices: dict[int, tuple[tuple[int, int], ...]]
     """Of blocks that end in a jump by number: (number, successor) pairs."""
+    yields: frozenset[tuple[int, int]]
+    """Ways back, from block to block, at which lanes let others go first, every so often."""
+    stands: dict[int, int]
+    """Where lanes may wait without a barrier: the site to name for each such block."""
+    waits_for_blocks: bool
+    """Whether blocks of the grid may wait for each other."""
     chains: tuple[tuple[int, ...], ...]
     """Blocks that always run one after another when all lanes are together: the fast function's blocks."""
     live_in: tuple[frozenset[str], ...]
@@ -103,6 +110,10 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     while (more := saves_of(graph, linked, decoded, live, saves)) != saves:  # what one call saves, a call before it must save too
         saves = more
         linked, decoded, live = build(saves)
+    provenance = trace((step for block in linked.cfg.order for step in decoded[block]), memory.local_names)
+    waiting = tuple(waiting_loops(graph, linked, decoded, live, provenance))
+    for loop in waiting:
+        loop.watched.is_watched = True
     number = {block: position for position, block in enumerate(linked.cfg.order)}
     steps = tuple(decoded[block] for block in linked.cfg.order)
     successors = tuple(
@@ -111,6 +122,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     )
     ordered = tuple(live[block] for block in linked.cfg.order)
     entry = number[linked.entry]
+    sites = tuple(_number_sites(steps))
     return Program(
         function=linked.function,
         block_shape=block_shape,
@@ -122,10 +134,13 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
             for block, table in linked.choices.items()
             if block in number
         },
+        yields=frozenset((number[latch], number[loop.header]) for loop in waiting for latch in loop.latches),
+        stands=_stands(steps, successors, waiting, number),
+        waits_for_blocks=any(loop.is_global for loop in waiting),
         chains=_chains(steps, successors, entry),
         live_in=ordered,
         live_out=tuple(frozenset().union(*(ordered[after] for after in afters)) for afters in successors),
-        sites=tuple(_number_sites(steps)),
+        sites=sites,
         parameters=memory.parameters,
         parameter_bytes=memory.parameter_bytes,
         symbols=memory.symbols,
@@ -133,7 +148,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
         static_shared_bytes=memory.shared_bytes,
         cleared_local_bytes=memory.local_bytes,
         local_bytes=memory.local_bytes + (STACK_BYTES if graph.recursive else 0),
-        provenance=trace((step for block in steps for step in block), memory.local_names),
+        provenance=provenance,
     )
 
 
@@ -235,6 +250,24 @@ def _number_sites(blocks: Iterable[tuple[Step, ...]]) -> Iterator[Site]:
         for space in COUNTED_SPACES if generic else [step.access.space if step.access else ""]:
             count += 1
             yield step, space
+
+
+def _stands(
+    blocks: tuple[tuple[Step, ...], ...],
+    successors: tuple[tuple[int, ...], ...],
+    waiting: tuple[WaitingLoop, ...],
+    number: dict[int, int],
+) -> dict[int, int]:
+    """The sites of steps at which a block's lanes meet, behind which they sleep, or for which the loop round it waits."""
+    found = {position: steps[0] for position, steps in enumerate(blocks) if steps and steps[0].meets}
+    for steps, afters in zip(blocks, successors, strict=True):
+        if steps and steps[-1].control == "sleep":
+            found |= dict.fromkeys(afters, steps[-1])
+    sleeping = {position for position, step in found.items() if step.control == "sleep"}
+    for loop in waiting:  # inner ones last
+        inside = {number[block] for block in loop.blocks if block in number}
+        found |= dict.fromkeys((inside & sleeping) | {number[loop.header]}, loop.watched)
+    return {position: step.site for position, step in found.items() if step.site is not None}
 
 
 def _is_cut(steps: tuple[Step, ...]) -> bool:

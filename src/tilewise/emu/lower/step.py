@@ -29,9 +29,11 @@ class Step:
     sources: list[tuple[Operand, str]] = field(default_factory=list)
     access: Access | None = None
     control: str | None = None
-    """branch, exit, barrier, arrival, jump (to a function), switch (a jump by number)."""
+    """branch, exit, barrier, arrival, sleep, jump (to a function), switch (a jump by number), trap, assert."""
     missing: str = ""
     """What the emulator lacks of an instruction whose opcode it has, for a message; the step has no form then."""
+    is_watched: bool = False
+    """Whether a warp that waits for ever is said to be here."""
     site: int | None = None
     """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
 
@@ -50,7 +52,7 @@ class Step:
         """Whether the step counts, may fail or waits."""
         if self.access is not None:
             return not self.reads_parameter
-        waits = self.meets or self.control in ("barrier", "arrival", "switch", "trap", "assert")
+        waits = self.meets or self.is_watched or self.control in ("barrier", "arrival", "sleep", "switch", "trap", "assert")
         return self.form is None or waits or (self.counts_fma and self.instruction.guard is not None)
 
     @property

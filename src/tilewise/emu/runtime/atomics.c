@@ -157,10 +157,12 @@ INLINE int swap(uint8_t* place, uint64_t* old, uint64_t new, uint32_t size) {
     return done;
 }
 
-INLINE uint64_t update(const struct tw_site* site, uint8_t* place, uint64_t b, uint64_t c, uint32_t size, int flushes, int is_alone) {
+INLINE uint64_t update(struct tw_context* context, const struct tw_site* site, uint8_t* place, uint64_t b, uint64_t c, uint32_t size,
+                       int flushes, int is_alone) {
     uint64_t old = read_bits(place, size);
     if (is_alone || (uintptr_t)place & (size - 1)) {  // the host's own arrays may stand at odd addresses
         const uint64_t new = result_of(site, old, b, c, size, flushes);
+        context->changes += new != old;
         memcpy(place, &new, size);
         return old;
     }
@@ -180,7 +182,7 @@ INLINE void update_lane(struct tw_context* context, const struct tw_site* site, 
     for (uint32_t element = 0; element < site->elements; ++element) {
         const uint64_t b = read_bits(slot(context, element, lane, size), size);
         const uint64_t c = site->operation == TW_CAS ? read_bits(slot(context, site->elements + element, lane, size), size) : 0;
-        const uint64_t old = update(site, place->bytes + (uint64_t)element * size, b, c, size, flushes, is_alone);
+        const uint64_t old = update(context, site, place->bytes + (uint64_t)element * size, b, c, size, flushes, is_alone);
         memcpy(slot(context, element, lane, size), &old, size);
     }
 }
@@ -200,6 +202,7 @@ static void update_long_word(struct tw_context* context, const struct tw_site* s
         memcpy(place->bytes, b, sizeof b);
     else if (!memcmp(old, b, sizeof b))
         memcpy(place->bytes, c, sizeof c);
+    context->changes += memcmp(old, place->bytes, sizeof old) != 0;
     if (!is_alone) __atomic_store_n(&long_words_taken, 0, __ATOMIC_SEQ_CST);
     for (uint32_t half = 0; half < 2; ++half) memcpy(slot(context, half, lane, 8), &old[half], 8);
 }

@@ -90,7 +90,7 @@ void tw_leave(struct tw_context* context, struct tw_warp* warp) {
 void tw_report_deadlock(struct tw_context* context) {
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         const struct tw_warp* warp = tw_warp_at(context, i);
-        if (warp->status != TW_AT_BARRIER) continue;
+        if (!warp->waiting) continue;
         const struct tw_barrier* barrier = &context->block->barriers[warp->barrier];
         context->warp_index = (uint32_t)i;
         struct tw_fault* fault =

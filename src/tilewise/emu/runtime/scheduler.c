@@ -50,7 +50,7 @@ static uint64_t draw(struct tw_context* context, uint64_t below) {
     return (context->seed * 0x2545f4914f6cdd1dull >> 32) % below;
 }
 
-static void take_up(struct tw_context* context, struct tw_block* block) {
+void tw_take_up(struct tw_context* context, struct tw_block* block) {
     if (block != context->block) memset(context->ranges, 0, context->range_count * sizeof *context->ranges);  // some hold its shared memory
     context->block = block;
     context->shared = block->shared;
@@ -60,11 +60,22 @@ static void take_up(struct tw_context* context, struct tw_block* block) {
     context->sm = (uint32_t)(block->number % context->sms);
 }
 
+static uint8_t* allocate(uint64_t bytes) {
+    void* memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!memory) abort();
+    return memory;
+}
+
 static void start_block(struct tw_context* context, struct tw_block* block, uint64_t number) {
+    if (!block->warps) {
+        block->shared = allocate(context->shared_bytes);
+        block->warps = allocate(context->warp_bytes * context->warp_count);
+        block->local = allocate(context->local_bytes * TW_LANES * context->warp_count);
+    }
     block->number = number;
     block->active = 1;
     block->live_warps = (uint32_t)context->warp_count;
-    take_up(context, block);
+    tw_take_up(context, block);
     memset(block->shared, 0, context->shared_bytes);
     memset(block->warps, 0, context->warp_bytes * context->warp_count);
     for (uint64_t i = 0; i < context->warp_count && context->cleared_local_bytes; ++i)
@@ -75,6 +86,7 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
         struct tw_warp* warp = tw_warp_at(context, i);
         const uint64_t threads = context->threads - TW_LANES * i;
         warp->resume = context->entry;
+        warp->patience = TW_PATIENCE;
         warp->live = threads >= TW_LANES ? UINT32_MAX : (1u << threads) - 1;
         if (warp->live != UINT32_MAX) {
             warp->careful = 1;
@@ -87,7 +99,7 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
 static uint32_t run_block(struct tw_context* context) {
     struct tw_block* block = context->block;
     for (;;) {
-        uint32_t ran = 0, advanced = 0;
+        uint32_t ran = 0, yielded = 0;
         const uint64_t first = draw(context, context->warp_count);
         for (uint64_t turn = 0; turn < context->warp_count; ++turn) {
             const uint64_t index = first + turn < context->warp_count ? first + turn : first + turn - context->warp_count;
@@ -97,9 +109,9 @@ static uint32_t run_block(struct tw_context* context) {
             context->local = block->local + index * TW_LANES * context->local_bytes;
             warp->status = tw_run_warp(context, warp);
             ran = 1;
-            if (warp->status == TW_YIELDED) continue;
-            advanced = 1;
-            if (warp->status == TW_AT_BARRIER)
+            if (warp->status == TW_YIELDED)
+                yielded = 1;
+            else if (warp->status == TW_AT_BARRIER)
                 tw_wait(context, warp);
             else if (warp->status == TW_EXITED)
                 tw_leave(context, warp);
@@ -107,11 +119,11 @@ static uint32_t run_block(struct tw_context* context) {
                 return warp->status;
         }
         if (!block->live_warps) return TW_EXITED;
+        if (yielded) return TW_YIELDED;
         if (!ran) {
             tw_report_deadlock(context);
             return TW_EXITED;
         }
-        if (!advanced) return TW_YIELDED;
     }
 }
 
@@ -128,47 +140,50 @@ static uint64_t next_number(struct tw_context* context) {
     return context->chosen ? context->chosen[index] : index;
 }
 
-// Runs blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end.
-static uint32_t run_blocks(struct tw_context* context) {
+// Gives a block's place turns until the block there lets others go first: one that has ended makes room for the next, at once if blocks
+// go by number. Returns TW_EXITED if the place is empty.
+static uint32_t run_place(struct tw_context* context, struct tw_block* block) {
     for (;;) {
-        uint64_t active = 0;
-        const uint64_t first = draw(context, context->resident_count);
-        for (uint64_t turn = 0; turn < context->resident_count; ++turn) {
-            struct tw_block* block = &context->resident[(first + turn) % context->resident_count];
-            if (!block->active) {
-                const uint64_t number = next_number(context);
-                if (number == NONE) continue;
-                start_block(context, block, number);
-            }
-            ++active;
-            if (*context->stop) return TW_STOPPED;
-            take_up(context, block);
-            const uint32_t status = run_block(context);
-            if (status == TW_EXITED)
-                block->active = 0;
-            else if (status != TW_YIELDED)
-                return status;
+        if (*context->stop) return TW_STOPPED;
+        if (!block->active) {
+            const uint64_t number = next_number(context);
+            if (number == NONE) return TW_EXITED;
+            start_block(context, block, number);
         }
-        if (!active) return TW_EXITED;
+        tw_take_up(context, block);
+        const uint32_t status = run_block(context);
+        if (status != TW_EXITED) return status;
+        block->active = 0;
+        context->changes += 1;
+        if (context->seed) return TW_YIELDED;
     }
 }
 
-static uint8_t* allocate(uint64_t bytes) {
-    void* memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    if (!memory) abort();
-    return memory;
+// Runs blocks until none is left. Returns the status that ended the run: TW_EXITED if all went to their end, or none can go on.
+static uint32_t run_blocks(struct tw_context* context) {
+    struct tw_progress progress = {0};
+    for (;;) {
+        uint32_t active = 0;
+        const uint64_t first = draw(context, context->resident_count);
+        for (uint64_t turn = 0; turn < context->resident_count; ++turn) {
+            const uint32_t status = run_place(context, &context->resident[(first + turn) % context->resident_count]);
+            if (status == TW_YIELDED)
+                active = 1;
+            else if (status != TW_EXITED)
+                return status;
+        }
+        if (!active) return TW_EXITED;
+        if (tw_is_stuck(context, &progress)) {
+            tw_report_stuck(context);
+            return TW_EXITED;
+        }
+    }
 }
 
 // Runs the launch. What the blocks were doing when it ended can be seen until tw_free.
 EXPORT uint32_t tw_run(struct tw_context* context) {
     context->resident = (struct tw_block*)allocate(context->resident_count * sizeof *context->resident);
     memset(context->resident, 0, context->resident_count * sizeof *context->resident);
-    for (uint64_t i = 0; i < context->resident_count; ++i) {
-        struct tw_block* block = &context->resident[i];
-        block->shared = allocate(context->shared_bytes);
-        block->warps = allocate(context->warp_bytes * context->warp_count);
-        block->local = allocate(context->local_bytes * TW_LANES * context->warp_count);
-    }
     return run_blocks(context);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 enum { TW_LANES = 32, TW_ELEMENTS = 8, TW_BARRIERS = 16 };
+enum { TW_PATIENCE = 32 };  // rounds of a waiting loop before other lanes, warps and blocks have a turn
 
 // How a compiled kernel comes back to the scheduler.
 enum tw_status {
@@ -44,6 +45,7 @@ enum tw_fault_kind {
     TW_STACK_OVERFLOW = 8,
     TW_TRAP = 9,
     TW_ASSERT = 10,
+    TW_ENDLESS = 11,  // lanes go round a loop, or wait for others of their warp, and nobody changes anything
 };
 
 // What tw_collect does, in the order of across.COLLECTIVES.
@@ -126,8 +128,9 @@ struct tw_fault {
     uint32_t block[3];
     uint32_t mask;
     uint64_t address, count;
-    uint32_t arrived, expected;  // deadlock at a barrier: warps that came, and that must come
-    char text[120];              // what was asserted
+    uint32_t arrived,
+        expected;    // deadlock at a barrier: warps that came, and that must come; else: blocks not started, blocks on their way
+    char text[120];  // what was asserted
 };
 
 // A barrier of a block.
@@ -144,6 +147,12 @@ struct tw_block {
     uint8_t *shared, *warps, *local;
     struct tw_copies* copies;  // one a warp, made when the first copy is asked for
     struct tw_barrier barriers[TW_BARRIERS];
+};
+
+// What was seen of the blocks on their way since something last changed.
+struct tw_progress {
+    uint64_t passes;         // in which each of them had a turn
+    uint64_t writes, state;  // at the last change; at the pass that others are held against
 };
 
 struct tw_context;
@@ -189,7 +198,12 @@ struct tw_context {
     uint64_t is_alone;                // no other host thread runs blocks of the launch
     char* print_text;
     uint64_t print_capacity, print_used, print_lost;
-    uint64_t seed;  // of the order in which warps and blocks take turns; 0: as they are numbered
+    uint64_t seed;            // of the order in which warps and blocks take turns; 0: as they are numbered
+    const uint32_t* stands;   // for each block: the site to name where lanes wait there
+    const uint32_t* writers;  // blocks that write memory other than a thread's own
+    uint64_t writer_count;
+    uint64_t is_opaque;  // the kernel looks at a clock or has a stack: what it does next hangs on more than is looked at
+    uint64_t changes;    // atomics that have changed memory
 
     _Alignas(64) uint64_t addresses[TW_LANES];
     _Alignas(64) uint8_t values[TW_ELEMENTS * TW_LANES * 8];  // element by element, 32 lanes each
@@ -218,6 +232,10 @@ uint32_t tw_run_warp(struct tw_context*, struct tw_warp*);
 void tw_wait(struct tw_context*, struct tw_warp*);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
+uint32_t tw_waiting_at(const struct tw_context*, struct tw_warp*, uint32_t block);
+int tw_is_stuck(struct tw_context*, struct tw_progress*);
+void tw_report_stuck(struct tw_context*);
+void tw_take_up(struct tw_context*, struct tw_block*);
 enum tw_space tw_space_of(uint64_t address);
 int tw_read(const struct tw_context*, uint32_t lane, uint64_t address, void* bytes, uint32_t size);
 int tw_locate(const struct tw_context*, const struct tw_site*, uint64_t address, struct tw_place*);

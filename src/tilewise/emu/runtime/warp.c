@@ -1,8 +1,6 @@
 // The lanes of one warp: which of them run next, which wait for others of the warp, which let others go first.
 #include "tilewise.h"
 
-enum { PATIENCE = 32 };  // rounds of a waiting loop before other lanes, warps and blocks have a turn
-
 static uint64_t* pending_blocks(struct tw_warp* warp) { return warp->words; }
 static uint64_t* meeting_blocks(const struct tw_context* context, struct tw_warp* warp) { return warp->words + context->words; }
 static uint64_t* yielded_blocks(const struct tw_context* context, struct tw_warp* warp) { return warp->words + 2 * context->words; }
@@ -98,7 +96,6 @@ uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t bloc
 
 // Runs a warp until it waits at a barrier, exits, stops, or lets others go first.
 uint32_t tw_run_warp(struct tw_context* context, struct tw_warp* warp) {
-    warp->patience = PATIENCE;
     if (warp->careful && any_block(context, yielded_blocks(context, warp))) {
         let_go(context, warp, yielded_blocks(context, warp));
         warp->yielded = 1;
@@ -125,4 +122,11 @@ uint32_t tw_run_warp(struct tw_context* context, struct tw_warp* warp) {
                 return status;
         }
     }
+}
+
+// The lanes of a warp that has let others go first which are at a block: for others of the warp or of any, or, all of them, to go on there.
+uint32_t tw_waiting_at(const struct tw_context* context, struct tw_warp* warp, uint32_t block) {
+    if (!warp->careful) return warp->resume == block ? warp->live : 0;
+    const uint64_t there = meeting_blocks(context, warp)[block / 64] | yielded_blocks(context, warp)[block / 64];
+    return there >> block % 64 & 1 ? lane_masks(context, warp)[block] : 0;
 }
