@@ -20,7 +20,7 @@ KERNELS = {
     "parted": "setp.lt.u32 %p1, %r1, 5; AGAIN: add.u32 %r9, %r9, 1; @%p1 bra AGAIN; ret;",
     "parted_two_ways": "setp.lt.u32 %p1, %r1, 5; @%p1 bra OTHER; AGAIN: bra AGAIN; OTHER: add.u32 %r9, %r9, 1; bra OTHER;",
     "loads": "AGAIN: mov.u32 %r8, %clock; ld.global.u32 %r9, [%rd1]; setp.eq.u32 %p1, %r9, 0; @%p1 bra AGAIN; ret;",
-    "waits_for_others": "AGAIN: mov.u32 %r8, %clock; ld.volatile.global.u32 %r9, [%rd1]; setp.eq.u32 %p1, %r9, 0; @%p1 bra AGAIN; ret;",
+    "waits": "AGAIN: mov.u32 %r8, %clock; ld.volatile.global.u32 %r9, [%rd1]; setp.eq.u32 %p1, %r9, 0; @%p1 bra AGAIN;",
     "stores": "AGAIN: add.u32 %r9, %r9, 1; st.global.u32 [%rd1], %r9; bra AGAIN;",
     "barriers": "AGAIN: bar.sync 0; bra AGAIN;",
     "barriers_parted": "setp.lt.u32 %p1, %r1, 5; AGAIN: @%p1 bra PAST; add.u32 %r9, %r9, 1; PAST: bar.sync 0; bra AGAIN;",

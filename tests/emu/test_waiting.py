@@ -1,5 +1,8 @@
 """Threads that wait for each other go on, in whatever order they take turns; those that wait for nothing are told."""
 
+# KernelFault.faults holds plain objects, and a grid may be a number:
+# mypy: disable-error-code="attr-defined,arg-type"
+
 from __future__ import annotations
 
 from functools import cache
@@ -13,6 +16,8 @@ from tilewise.build.nvrtc import compile as compile_cuda
 from tilewise.core.errors import InstructionLimitReached, KernelFault, TilewiseError
 from tilewise.core.launch import Launch
 from tilewise.core.module import Module
+from tilewise.emu.compiled import parse_module
+from tilewise.emu.lower.program import prepare
 from tilewise.emu.machine import Emulation, emulate
 
 SOURCE = (Path(__file__).parent / "cuda/waiting.cu").read_text()
@@ -86,7 +91,7 @@ def test_a_ring_between_warps(options: tuple[str, ...], seed: int) -> None:
 def test_a_ticket_lock(options: tuple[str, ...], seed: int) -> None:
     lock, total = np.zeros(2, np.uint32), np.zeros(1, np.int32)
     run(options, "ticket_lock", 300, 64, lock, total, seed=seed)
-    assert (list(lock), total[0]) == ([300, 300], sum(range(300)))
+    assert (lock.tolist(), int(total[0])) == ([300, 300], sum(range(300)))
 
 
 @each_way
@@ -146,6 +151,18 @@ def test_all_that_wait_for_nothing_are_named(options: tuple[str, ...]) -> None:
 
 
 @each_build
+def test_where_each_warp_stands_is_told(options: tuple[str, ...]) -> None:
+    with pytest.raises(KernelFault) as caught:
+        run(options, "nobody_comes", 2, 256, np.zeros(1, np.int32))
+    details = sorted(fault.detail for fault in caught.value.faults)
+    assert details == [
+        "warps 0-1 wait at barrier 0, to which 1 of 8 warps have come: nobody can go on",
+        "warps 1-7 wait here (lanes 0xffffff00 of warp 1) for what nobody does any more",
+    ]
+    assert [fault.count for fault in caught.value.faults] in ([14, 4], [4, 14])
+
+
+@each_build
 def test_a_loop_for_ever(options: tuple[str, ...]) -> None:
     with pytest.raises(KernelFault) as caught:
         run(options, "for_ever", 1, 64)
@@ -177,6 +194,35 @@ def test_who_gives_up_by_himself_is_not_stuck(options: tuple[str, ...]) -> None:
 def test_a_budget_ends_what_waits() -> None:
     with pytest.raises(InstructionLimitReached):
         run(OPTIMISED, "until_the_clock", 1, 32, np.zeros(1, np.int32), np.zeros(32, np.int64), 1 << 60, max_instructions=100_000)
+
+
+WAITING = {
+    "lanes_take_a_lock",
+    "lanes_wait_for_the_next",
+    "odd_lanes_answer_even",
+    "warps_hand_on",
+    "ring_of_warps",
+    "ticket_lock",
+    "last_block_first",
+    "smooth",
+    "look_back",
+    "nobody_comes",
+    "for_ever",
+    "lock_twice",
+    "until_late",
+    "until_the_clock",
+}
+ORDINARY = {"tiled_product", "counted", "nested", "first_match", "halving", "next_item"}
+
+
+@each_build
+def test_which_loops_wait(options: tuple[str, ...]) -> None:
+    parsed = parse_module(module(options).ptx)
+    programs = {function.name: prepare(parsed, function.name, (64, 1, 1)) for function in parsed.functions if function.is_entry}
+    assert {name for name, program in programs.items() if program.yields} == WAITING
+    assert programs.keys() == WAITING | ORDINARY
+    within = {"warps_hand_on", "ring_of_warps", "for_ever"} if options == OPTIMISED else {"for_ever"}  # else all is generic
+    assert {name for name in WAITING if not programs[name].waits_for_blocks} >= within
 
 
 @pytest.mark.parametrize(("name", "value"), [("seed", -1), ("seed", 1.5), ("resident_blocks", 0), ("threads", "2")])

@@ -127,7 +127,7 @@ class Fault(ctypes.Structure):
         ("mask", c_uint32),
         ("address", c_uint64),
         ("count", c_uint64),
-        *((name, c_uint32) for name in ("arrived", "expected")),
+        *((name, c_uint32) for name in ("arrived", "expected", "warps")),
         ("text", ctypes.c_char * 120),
     ]
 

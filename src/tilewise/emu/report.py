@@ -44,11 +44,11 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
         return f"calls of functions by themselves take more than {STACK_BYTES:,} bytes of the thread's stack"
     if raw.kind == abi.ENDLESS:
         rest = f"; {raw.arrived} blocks have not started, {raw.expected} are on their way" if raw.arrived else ""
-        return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for what nobody does any more{rest}"
+        return f"{_waiting_warps(raw)} here (lanes {raw.mask:#010x} of warp {raw.warp}) for what nobody does any more{rest}"
     if not site.kind:
         if kind == "deadlock":
             came = f"{raw.arrived} of {raw.expected} warps have come"
-            return f"warp {raw.warp} waits at barrier {raw.address}, to which {came}: nobody can go on"
+            return f"{_waiting_warps(raw)} at barrier {raw.address}, to which {came}: nobody can go on"
         if kind == "missing lanes":
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
@@ -59,6 +59,17 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
     if kind == "misaligned":
         return f"{site.bytes} bytes at {where}, which is no multiple of {site.bytes}"
     return f"{site.bytes} bytes at {where}"
+
+
+def _waiting_warps(raw: abi.Fault) -> str:
+    """The warps of the block that wait, as "warp 3 waits" or "warps 0-2, 5 wait"."""
+    warps = [warp for warp in range(abi.LANES) if raw.warps >> warp & 1]
+    if len(warps) == 1:
+        return f"warp {warps[0]} waits"
+    starts = [warp for warp in warps if warp - 1 not in warps]
+    ends = [warp for warp in warps if warp + 1 not in warps]
+    runs = ", ".join(f"{start}-{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True))
+    return f"warps {runs} wait"
 
 
 def _place(address: int, buffers: tuple[BoundBuffer, ...]) -> str:

@@ -101,15 +101,32 @@ extern "C" __global__ void structures(Point* points, Point other, Table table, f
 extern "C" __global__ void cases(int* x) {
     const int i = threadIdx.x;
     switch (x[i]) {
-        case 0: x[i] = 17; break;
-        case 1: x[i] += i; break;
-        case 2: x[i] *= 3; break;
-        case 3: x[i] ^= 0x55; break;
-        case 4: x[i] = i * i; break;
-        case 5: x[i] = -1; break;
-        case 6: x[i] = 99; break;
-        case 7: x[i] = 2 * i; break;
-        default: x[i] = 1000;
+        case 0:
+            x[i] = 17;
+            break;
+        case 1:
+            x[i] += i;
+            break;
+        case 2:
+            x[i] *= 3;
+            break;
+        case 3:
+            x[i] ^= 0x55;
+            break;
+        case 4:
+            x[i] = i * i;
+            break;
+        case 5:
+            x[i] = -1;
+            break;
+        case 6:
+            x[i] = 99;
+            break;
+        case 7:
+            x[i] = 2 * i;
+            break;
+        default:
+            x[i] = 1000;
     }
 }
 

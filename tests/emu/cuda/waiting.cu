@@ -200,3 +200,48 @@ extern "C" __global__ void until_the_clock(volatile int* flag, long long* out, l
     }
     out[threadIdx.x] = clock64() - start >= most;
 }
+
+// -- loops that wait for nobody
+
+extern "C" __global__ void tiled_product(const float* a, const float* b, float* c, int n) {
+    __shared__ float left[16][16], right[16][16];
+    const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+    float sum = 0;
+    for (int k = 0; k < n; k += 16) {
+        left[y][x] = a[row * n + k + x];
+        right[y][x] = b[(k + y) * n + column];
+        __syncthreads();
+        for (int i = 0; i < 16; ++i) sum += left[y][i] * right[i][x];
+        __syncthreads();
+    }
+    c[row * n + column] = sum;
+}
+
+extern "C" __global__ void counted(volatile int* data, int n) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = data[i] + 1;
+}
+
+extern "C" __global__ void nested(int* sums, const int* rows, int n) {
+    for (int row = 0; row < n; ++row)
+        for (int i = rows[row]; i < rows[row + 1]; ++i) atomicAdd(&sums[row], i);
+}
+
+extern "C" __global__ void first_match(const int* text, int* where, int n) {
+    int i = 0;
+    while (i < n && text[i] != threadIdx.x) ++i;
+    where[threadIdx.x] = i;
+}
+
+extern "C" __global__ void halving(float* data) {
+    __shared__ float sums[64];
+    sums[threadIdx.x] = data[threadIdx.x];
+    for (int step = 32; step > 0; step /= 2) {
+        __syncthreads();
+        if (threadIdx.x < step) sums[threadIdx.x] += sums[threadIdx.x + step];
+    }
+    if (threadIdx.x == 0) data[0] = sums[0];
+}
+
+extern "C" __global__ void next_item(int* next, int* out, int n) {
+    for (int i = 0; i < n; ++i) out[atomicAdd(next, 1)] = i;
+}

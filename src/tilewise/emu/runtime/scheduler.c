@@ -19,6 +19,8 @@ struct tw_fault* tw_report(struct tw_context* context, const struct tw_warp* war
     for (uint64_t i = 0; i < context->fault_count; ++i)
         if (context->faults[i].kind == kind && context->faults[i].site == site) {
             context->faults[i].count += 1;
+            if (!memcmp(context->faults[i].block, context->ctaid, sizeof context->ctaid))
+                context->faults[i].warps |= 1u << context->warp_index;
             return &context->faults[i];
         }
     if (context->fault_count == context->fault_capacity) {
@@ -29,6 +31,7 @@ struct tw_fault* tw_report(struct tw_context* context, const struct tw_warp* war
     *fault = (struct tw_fault){.kind = kind, .site = site, .warp = context->warp_index, .lane = lane, .address = address, .count = 1};
     memcpy(fault->block, context->ctaid, sizeof fault->block);
     fault->mask = warp->waiting;
+    fault->warps = 1u << context->warp_index;
     return fault;
 }
 

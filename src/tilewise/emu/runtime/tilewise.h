@@ -130,6 +130,7 @@ struct tw_fault {
     uint64_t address, count;
     uint32_t arrived,
         expected;    // deadlock at a barrier: warps that came, and that must come; else: blocks not started, blocks on their way
+    uint32_t warps;  // a bit for each warp of that block which it happened to
     char text[120];  // what was asserted
 };
 
