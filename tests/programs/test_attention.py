@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import blocks_for, program
+from running import BUILDS, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 Doubles = npt.NDArray[np.float64]
 QUERIES, KEYS, D = 64, 16, 32

@@ -9,7 +9,9 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import blocks_for, program
+from running import BUILDS, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 Words = npt.NDArray[np.uint32]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import blocks_for, program
+from running import BUILDS, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 
 def ackermann(m: int, n: int, depth: int, limit: int) -> tuple[int, int]:

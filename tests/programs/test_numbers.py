@@ -6,7 +6,9 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
-from running import blocks_for, program
+from running import BUILDS, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 
 @pytest.mark.parametrize("n", [1, 96, 250])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import blocks_for, program
+from running import BUILDS, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 
 @pytest.mark.parametrize(("n", "threads"), [(1, 32), (5000, 32), (9999, 100), (4096, 256)])

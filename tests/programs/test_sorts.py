@@ -7,7 +7,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import Program, blocks_for, program
+from running import BUILDS, Program, blocks_for, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 Words = npt.NDArray[np.uint32]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import program
+from running import BUILDS, program
+
+pytestmark = pytest.mark.parametrize("build", BUILDS)
 
 
 @pytest.mark.parametrize(("blocks", "threads", "rounds"), [(1, 32, 3), (5, 40, 6), (16, 64, 5)])
