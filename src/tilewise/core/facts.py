@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tilewise.core.launch import Dim3
+from tilewise.core.place import Place
 
 FaultKind = Literal[
     "out of bounds",
@@ -39,3 +40,93 @@ class Fault:
         times = "" if self.count == 1 else f" ({self.count} times)"
         who = f"block {self.block}, thread {self.thread}"
         return f"{self.file}:{self.line}: {self.kind}: {self.opcode} in {who}: {self.detail}{times}"
+
+
+AccessKind = Literal["read", "write", "atomic", "copy"]
+"""`copy` is what cp.async writes to shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One side of a conflict: an instruction and an example of a thread that carried it out."""
+
+    place: Place
+    opcode: str
+    kind: AccessKind
+    block: Dim3
+    thread: Dim3
+    iteration: int
+    """How often that thread's warp had carried out the instruction, this time included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Accesses of two instructions to one byte by two threads, at least one a write, which nothing orders.
+
+    `first` came first in the run that was seen; another run may have them the other way round.
+    """
+
+    space: Literal["shared", "global"]
+    array: str
+    """The argument's or variable's name; empty for shared memory that has none."""
+    offset: int
+    """Bytes from the array's start, of the first example."""
+    first: Access
+    second: Access
+    in_warp: bool
+    """Whether every pair of threads that was seen lies in one warp."""
+    across_blocks: bool
+    """Whether a pair of threads lies in two blocks."""
+    is_pending: bool
+    """Whether `first` is a copy (cp.async) that its thread had not waited for."""
+    same_value: bool
+    """Whether both write, and always what stood there already."""
+    needs_fence: bool
+    """Whether flags or atomics connect the two, and a fence alone is missing."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Uninitialised:
+    """A load of bytes that nobody had written."""
+
+    space: Literal["shared", "global", "local"]
+    array: str
+    offset: int
+    access: Access
+    count: int
+    """Lanes that loaded such bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """Bytes of an array argument, without contents at first, that no thread had written when the launch ended."""
+
+    array: str
+    first: int
+    """The first such byte, from the array's start."""
+    bytes: int
+    """How many there are."""
+    stores: tuple[Place, ...]
+    """The instructions that wrote other bytes of the array."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleBarrier:
+    """A barrier that was passed and ordered no two conflicting accesses which nothing else did."""
+
+    place: Place
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """All that the emulator observed in a launch beyond its counts."""
+
+    faults: tuple[Fault, ...]
+    conflicts: tuple[Conflict, ...]
+    uninitialised: tuple[Uninitialised, ...]
+    unwritten: tuple[Unwritten, ...]
+    idle_barriers: tuple[IdleBarrier, ...]
+    lost: int
+    """Facts past what is kept."""

@@ -1,0 +1,81 @@
+"""What a check found, and what it covered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from tilewise.core.counters import Counters
+from tilewise.core.errors import TilewiseError
+from tilewise.core.finding import SEVERITIES, Finding, Severity
+from tilewise.core.launch import Dim3
+
+Verdict = Literal["clean", "findings", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCoverage:
+    """The launch that was checked."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    cluster: Dim3
+    dynamic_shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a check looked at, and what it could not."""
+
+    launch: LaunchCoverage
+    blocks_run: int
+    blocks_total: int
+    builds: tuple[str, ...]
+    """The builds that ran."""
+    unchecked: tuple[str, ...]
+    """Sentences: what was asked for and could not be checked."""
+    skipped: tuple[str, ...] = ()
+    """Sentences: what was left out without having been asked for, such as a build that does not compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings with their coverage; counters are those of the optimised build, None where it did not run to its end."""
+
+    findings: tuple[Finding, ...]
+    coverage: Coverage
+    counters: Counters | None = field(repr=False)
+    fail_on: Severity = "error"
+
+    @property
+    def verdict(self) -> Verdict:
+        """findings if one is at or above `fail_on`, else incomplete if anything asked for was not checked, else clean."""
+        least = SEVERITIES.index(self.fail_on)
+        if any(SEVERITIES.index(finding.severity) >= least for finding in self.findings):
+            return "findings"
+        return "incomplete" if self.coverage.unchecked else "clean"
+
+    def assert_clean(self) -> None:
+        """Raise AssertionError with the findings in words unless the verdict is clean."""
+        if self.verdict == "clean":
+            return
+        lines = [f"{finding.severity} {finding.kind}: {finding.message}" for finding in self.findings]
+        raise AssertionError("\n".join([f"verdict: {self.verdict}", *lines, *self.coverage.unchecked]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return {verdict, coverage, findings, counters} as mappings, lists and plain values."""
+        return {
+            "verdict": self.verdict,
+            "coverage": asdict(self.coverage),
+            "findings": [finding.to_json() for finding in self.findings],
+            "counters": None if self.counters is None else asdict(self.counters),
+        }
+
+
+def require_severity(name: str) -> Severity:
+    """Return a severity by its name; raises TilewiseError for a name that is none."""
+    for severity in SEVERITIES:
+        if severity == name:
+            return severity
+    raise TilewiseError(f"severity {name!r} is unknown: there are {', '.join(SEVERITIES)}.")
