@@ -21,6 +21,9 @@ FaultKind = Literal[
     "failed assertion",
 ]
 
+AccessKind = Literal["read", "write", "atomic", "copy"]
+"""`copy` is what cp.async writes to shared memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -35,15 +38,21 @@ class Fault:
     detail: str
     """Such as "4 bytes past the 256 of argument 2"."""
     count: int
+    space: str = ""
+    """global, shared, local, const or param: where the address points; empty where no memory was accessed."""
+    access: AccessKind | None = None
+    """What the instruction does to memory; None where it does nothing. A copy reads from global and writes to shared memory."""
+    array: str = ""
+    """Of a global address: the nearest array, such as "argument 2"; empty if none is near."""
+    barrier: int | None = None
+    """The barrier at which threads wait; None where they wait for something else, or not at all."""
+    wrapped: bool = False
+    """Whether the address was computed in 32 bits that do not hold its true value."""
 
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"
         who = f"block {self.block}, thread {self.thread}"
         return f"{self.file}:{self.line}: {self.kind}: {self.opcode} in {who}: {self.detail}{times}"
-
-
-AccessKind = Literal["read", "write", "atomic", "copy"]
-"""`copy` is what cp.async writes to shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,18 @@ class IdleBarrier:
 
 
 @dataclass(frozen=True, slots=True)
+class ShortBarrier:
+    """A barrier that threads passed after others of their warp had left the kernel, so that nobody waited for those."""
+
+    place: Place
+    block: Dim3
+    thread: Dim3
+    """An example of those that passed."""
+    count: int
+    """Warps that did, each time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """All that the emulator observed in a launch beyond its counts."""
 
@@ -128,5 +149,6 @@ class Observed:
     uninitialised: tuple[Uninitialised, ...]
     unwritten: tuple[Unwritten, ...]
     idle_barriers: tuple[IdleBarrier, ...]
+    short_barriers: tuple[ShortBarrier, ...]
     lost: int
     """Facts past what is kept."""

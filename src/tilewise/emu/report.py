@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from tilewise.core.facts import Fault
+from tilewise.core.facts import AccessKind, Fault
 from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.lower.program import STACK_BYTES
-from tilewise.emu.windows import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
+from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 
 FAR_BYTES = 1 << 40
 """An address further than this from every array is told as it is."""
+ACCESSES: dict[str, AccessKind] = {"load": "read", "store": "write", "atomic": "atomic", "copy": "copy"}
+"""What sites of each kind do to memory."""
 PAGE_BYTES = 1 << 16
 """Addresses so near 0, on either side, come from a null pointer and an index."""
 
@@ -30,7 +32,32 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
         thread=(linear % x, linear // x % y, linear // (x * y)),
         detail=_detail(kind, raw, site, buffers),
         count=int(raw.count),
+        space=_space(raw, site),
+        access=ACCESSES.get(site.kind),
+        array=_nearest_array(int(raw.address), buffers) if _space(raw, site) == "global" else "",
+        barrier=int(raw.address)
+        if not site.kind and kind in ("deadlock", "divergent barrier") and raw.kind != abi.ENDLESS
+        else None,
     )
+
+
+def _space(raw: abi.Fault, site: SiteFacts) -> str:
+    """The state space that an address points to; empty for what is no access."""
+    if site.kind not in ACCESSES:
+        return ""
+    if raw.kind == abi.OUT_OF_SHARED:
+        return "shared"
+    if not site.is_generic:
+        return "local" if site.space == "stack" else site.space
+    windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
+    return next((name for name, window in windows if window <= raw.address < window + WINDOW_BYTES), "global")
+
+
+def _nearest_array(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
+    near = min(
+        (buffer for buffer in buffers if buffer.space != "param"), key=lambda buffer: _distance(buffer, address), default=None
+    )
+    return "" if near is None or _distance(near, address) > FAR_BYTES else near.name
 
 
 def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:
@@ -86,11 +113,13 @@ def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
     if not arrays:
         return f"address {address:#x} (no argument is an array)"
 
-    def distance(buffer: BoundBuffer) -> int:
-        return max(buffer.low - address, address - buffer.high, 0)
-
-    near = min(arrays, key=distance)
-    if distance(near) > FAR_BYTES:
+    near = min(arrays, key=lambda buffer: _distance(buffer, address))
+    if _distance(near, address) > FAR_BYTES:
         null = ", as from a null pointer" if min(address, (1 << 64) - address) < PAGE_BYTES else ""
         return f"address {address:#x}, far from any array{null}"
     return f"byte {address - near.low} of {near.name}, which has {near.high - near.low}"
+
+
+def _distance(buffer: BoundBuffer, address: int) -> int:
+    """Bytes from a buffer to an address outside of it."""
+    return max(buffer.low - address, address - buffer.high, 0)
