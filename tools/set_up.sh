@@ -2,7 +2,7 @@
 # $UV is the uv to use, or empty for venv and pip; $PYTHON names an interpreter, or is empty.
 set -eu
 venv=$1
-extras=dev,bench,plot
+extras=dev,bench,plot,browser
 
 find_python() {
     for candidate in ${PYTHON:-python3.13 python3.12 python3.11 python3}; do
