@@ -5,8 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tilewise.core.launch import Dim3
+
 Space = Literal["global", "shared", "local"]
 Kind = Literal["load", "store", "copy", "atomic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it was seen: where each lane accessed memory."""
+
+    block: Dim3
+    addresses: tuple[int | None, ...]
+    """Bytes from the start of the block's shared memory, or where the emulator has global memory; None where a lane did not."""
+    lane_bytes: int
+    transactions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,8 @@ class SiteCounters:
     worst: int
     worst_conflict_ways: int = 0
     """Shared accesses: most distinct words of one bank in one wavefront group; 1 is conflict-free."""
+    example: Request | None = None
+    """A request that took the most transactions of those looked at, where one was looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tilewise.emu.jit import Code, Target, compile_ir, host_target
 from tilewise.emu.lower.kernel import FUNCTION, analyse_program, lower
 from tilewise.emu.lower.memory_map import size_of
 from tilewise.emu.lower.program import prepare
-from tilewise.emu.lower.watch import SLOTS, Watch, WatchedInstruction
+from tilewise.emu.lower.watch import SLOTS, Watch, WatchedInstruction, Watcher
 from tilewise.emu.machine import Turns, run_kernel
 from tilewise.emu.register_types import infer_types
 from tilewise.emu.windows import SHARED_WINDOW
@@ -103,7 +103,7 @@ def watch_thread(
 
     callback = _TELL(tell)
     watch = Watch(ptx_lines, block, linear, ctypes.addressof(buffer), ctypes.cast(callback, ctypes.c_void_p).value or 0)
-    kernel = _WatchedKernel(launch, watch, target or host_target())
+    kernel = WatchedKernel(launch, watch, target or host_target())
     blocks = None if blocks_communicate(parse_module(launch.module.ptx)) else [number]
     ended = ""
     try:
@@ -116,7 +116,7 @@ def watch_thread(
     return Watched(tuple(events), ended, tuple(_memory_places(launch, kernel)), types)
 
 
-def _memory_places(launch: Launch, kernel: _WatchedKernel) -> Iterator[MemoryPlace]:
+def _memory_places(launch: Launch, kernel: WatchedKernel) -> Iterator[MemoryPlace]:
     for buffer in bind(launch, kernel.blueprint).buffers:
         yield MemoryPlace(buffer.name, buffer.space, buffer.low, buffer.high)
     for variable in (*parse_module(launch.module.ptx).variables, *kernel.program.function.variables):
@@ -142,10 +142,10 @@ def _number_of(what: str, place: Dim3, extent: Dim3) -> int:
     return place[0] + extent[0] * (place[1] + extent[1] * place[2])
 
 
-class _WatchedKernel:
+class WatchedKernel:
     """A kernel all of whose warps run carefully, and tell `watch` what it asks for. Made for one run, and kept nowhere."""
 
-    def __init__(self, launch: Launch, watch: Watch, target: Target) -> None:
+    def __init__(self, launch: Launch, watch: Watcher, target: Target) -> None:
         analysis = analyse_program(prepare(parse_module(launch.module.ptx), launch.kernel, launch.block), launch.grid)
         careful = lower(analysis, careful=True, vector_bits=target.vector_bits, watch=watch)
         self.program = analysis.program

@@ -14,7 +14,7 @@ from tilewise.emu.lower.flow import Flow
 from tilewise.emu.lower.frame import Frame, lay_out
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.tally import Tally
-from tilewise.emu.lower.watch import Watch
+from tilewise.emu.lower.watch import Watcher
 from tilewise.emu.patterns import Shape
 
 FUNCTION = "warp"
@@ -50,7 +50,7 @@ def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
     return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
 
 
-def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watch | None = None) -> Lowered:
+def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watcher | None = None) -> Lowered:
     """Return one of the kernel's two functions, for vector registers of so many bits; a careful one may be watched."""
     program, lanes = analysis.program, Lanes()
     kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
@@ -70,7 +70,7 @@ def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: W
     return Lowered(ir, kernel.tally, kernel.groups)
 
 
-def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...], watch: Watch | None) -> list[str]:
+def _lower_chain(lanes: Lanes, kernel: Kernel, chain: tuple[int, ...], watch: Watcher | None) -> list[str]:
     """Emit blocks that run one after another as one; return the lines that belong at the function's end."""
     position, body = chain[0], Body(lanes, kernel, chain)
     memory, flow = Memory(body), Flow(body)
