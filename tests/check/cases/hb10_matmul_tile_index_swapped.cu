@@ -1,0 +1,25 @@
+// A matrix product with the indices of one tile exchanged.
+// tilewise: --kernel mm --grid 4,4 --block 16,16
+// tilewise: --arg A=f32[n,n]:normal --arg B=f32[n,n]:normal --arg C=f32[n,n] --arg n=64
+// error wrong.result: C differs from the reference almost everywhere; hint: line 21 reads a[k][ty] (A tile transposed)
+//
+//
+//
+//
+#define T 16
+extern "C" __global__ void mm(const float* A, const float* B, float* C, int n) {
+  __shared__ float a[T][T];
+  __shared__ float b[T][T];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  int r = blockIdx.y * T + ty, c = blockIdx.x * T + tx;
+  float s = 0.f;
+  for (int k0 = 0; k0 < n; k0 += T) {
+    a[ty][tx] = A[r * n + k0 + tx];
+    b[ty][tx] = B[(k0 + ty) * n + c];
+    __syncthreads();
+    for (int k = 0; k < T; ++k)
+      s += a[k][ty] * b[k][tx];
+    __syncthreads();
+  }
+  C[r * n + c] = s;
+}

@@ -1,0 +1,48 @@
+"""Correct kernels that look wrong: right under every order of warps and blocks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from idioms import IDIOMS, Idiom
+
+from tilewise.core.encoding import decode
+from tilewise.core.launch_facts import LaunchFacts
+from tilewise.emu.machine import emulate
+from tilewise.engine.arguments import BoundArgument
+from tilewise.engine.kernel_file import BuildOptions, KernelEntry, open_file, open_kernel
+from tilewise.engine.run import bind_launch
+
+SCHEDULES = 8
+every_idiom = pytest.mark.parametrize("idiom", IDIOMS, ids=[idiom.name for idiom in IDIOMS])
+every_build = pytest.mark.parametrize("unoptimised", [False, True], ids=["optimised", "unoptimised"])
+
+
+@cache
+def compiled(idiom: Idiom, unoptimised: bool) -> tuple[KernelEntry, LaunchFacts]:
+    file = open_file(idiom.path)
+    return open_kernel(file, BuildOptions(unoptimised=unoptimised), None), file.facts(LaunchFacts())
+
+
+def values(argument: BoundArgument) -> Any:
+    if argument.array is None or argument.dtype is None:
+        return argument.passed
+    numbers = decode(argument.array, argument.dtype)
+    return numbers.astype(np.float64) if argument.dtype.is_float else numbers.copy()
+
+
+@every_build
+@every_idiom
+def test_idiom_is_right_under_every_schedule(idiom: Idiom, unoptimised: bool) -> None:
+    entry, facts = compiled(idiom, unoptimised)
+    for seed in range(SCHEDULES):
+        launch, arguments = bind_launch(entry, facts)
+        right = idiom.right({argument.name: values(argument) for argument in arguments})
+        emulate(launch, seed=seed)
+        left = {argument.name: values(argument) for argument in arguments}
+        for name, expected in right.items():
+            got = np.sort(left[name]) if name in idiom.in_any_order else left[name]
+            np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-4)
