@@ -81,6 +81,6 @@ def test_example_of_an_asynchronous_copy_is_of_global_memory() -> None:
 
 def test_counters_of_a_kernel_without_costly_requests_stay_as_they_are() -> None:
     source = 'extern "C" __global__ void none(float* x) { if (threadIdx.x == 0) x[0] = 1.0f; }'
-    launch = tilewise.Launch(tilewise.compile(source, "none.cu"), "none", 1, 32, (np.zeros(1, np.float32),))
+    launch = tilewise.Launch(tilewise.compile(source, "none.cu"), "none", (1, 1, 1), (32, 1, 1), (np.zeros(1, np.float32),))
     counters = emulate(launch).counters
     assert add_examples(counters, launch) == counters

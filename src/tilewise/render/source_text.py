@@ -26,7 +26,7 @@ def read_sources(report: Report, folder: Path) -> dict[str, str]:
 
 def source_line(sources: dict[str, str], place: Place) -> str:
     """Return the text of a place's line, without blanks at its ends; empty where it is not known."""
-    lines = sources.get(place.file, "").splitlines()
+    lines = sources.get(place.file, "").split("\n")
     return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
 
 

@@ -38,6 +38,14 @@ def strip_controls(text: str) -> str:
     return "".join(character for character in blanks if unicodedata.category(character) not in ("Cc", "Cf"))
 
 
+def mark_controls(text: str) -> str:
+    """Return text with a visible mark for each control or format character and half a surrogate pair; tabs become blanks."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
+        for character in text.replace("\t", "    ")
+    )
+
+
 def _scale(value: float, prefixes: str, digits: int) -> str:
     step = 0
     while abs(value) >= 999.95 and step < len(prefixes) - 1:
