@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from ctypes import c_int32, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import c_int32, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 from tilewise.core.errors import TilewiseError
@@ -23,7 +23,7 @@ NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "
 PATIENCE = 32
 """Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
 CACHE_LINE = 64
-EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED = range(1, 9)
+EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED, AT_BLOCK_BARRIER = range(1, 10)
 """enum tw_status."""
 FAULT_KINDS = (
     "out of bounds",
@@ -64,11 +64,12 @@ class Warp(ctypes.Structure):
 
     _fields_ = [
         *((name, c_uint32) for name in ("resume", "mask", "live", "waiting")),
-        *((name, c_uint32) for name in ("barrier", "threads", "counted", "barrier_lanes", "barrier_ones")),
-        *((name, c_uint32) for name in ("status", "careful", "insist", "wait_site", "patience", "met_live", "force", "yielded")),
-        ("unused", c_uint32 * 15),
-        ("lane_resume", c_uint32 * LANES),
-        ("arrived", c_uint32 * BARRIERS),
+        *((name, c_uint32) for name in ("barrier", "threads", "barrier_lanes", "barrier_ones")),
+        *((name, c_uint32) for name in ("status", "wait_site", "patience", "met_live")),
+        ("arriving", c_uint16),
+        *((name, c_uint8) for name in ("counted", "careful", "insist", "force", "yielded")),
+        ("unused", c_uint8),
+        ("arrivals", c_void_p),
     ]
 
 
@@ -83,8 +84,8 @@ class Block(ctypes.Structure):
 
     _fields_ = [
         ("number", c_uint64),
-        *((name, c_uint32) for name in ("active", "live_warps")),
-        *((name, c_void_p) for name in ("shared", "warps", "local", "copies")),
+        *((name, c_uint32) for name in ("active", "live_warps", "awaited", "unused")),
+        *((name, c_void_p) for name in ("shared", "warps", "local", "arrivals", "copies")),
         ("barriers", Barrier * BARRIERS),
     ]
 

@@ -295,13 +295,17 @@ class Flow:
             self._come(step, number, threads, holds, resume)
             lanes.emit("br label %dispatch")
             return
+        status = abi.AT_BARRIER
         if holds is None and number.is_uniform and threads.is_uniform:
             self._set_warp("wait_site", str(step.site))
-            self._set_warp("barrier", str(number.scalar))
-            self._set_warp("threads", str(threads.scalar))
+            if number.constant == threads.constant == 0:
+                status = abi.AT_BLOCK_BARRIER
+            else:
+                self._set_warp("barrier", str(number.scalar))
+                self._set_warp("threads", str(threads.scalar))
         else:
             self._come(step, number, threads, holds, resume)
-        lanes.emit(f"ret i32 {abi.AT_BARRIER}")
+        lanes.emit(f"ret i32 {status}")
 
     def _come(self, step: Step, number: Value, threads: Value, holds: Value | None, resume: int | None) -> None:
         """Have the runtime count lanes at a barrier. Without a place to go on at they do not wait."""

@@ -9,10 +9,10 @@ static uint32_t expected_warps(const struct tw_context* context, const struct tw
 static void release(struct tw_context* context, struct tw_warp* warp, const struct tw_barrier* barrier) {
     warp->barrier_lanes = barrier->lanes;
     warp->barrier_ones = barrier->ones;
-    warp->status = warp->counted = warp->yielded = 0;
+    warp->status = warp->barrier = warp->threads = warp->counted = warp->yielded = 0;
     for (uint32_t rest = warp->careful ? warp->waiting : 0; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        tw_make_pending(context, warp, warp->lane_resume[lane], 1u << lane);
+        tw_make_pending(context, warp, warp->arrivals->resume[lane], 1u << lane);
     }
     warp->waiting = 0;
 }
@@ -25,17 +25,23 @@ static void complete_if_all_came(struct tw_context* context, uint32_t number) {
         if (warp->counted && warp->barrier == number) release(context, warp, barrier);
     }
     *barrier = (struct tw_barrier){0};
+    context->block->awaited &= ~(1u << number);
     context->barriers += 1;
+}
+
+// All lanes of a warp that are left have come to a barrier.
+static void count_warp(struct tw_context* context, struct tw_warp* warp, uint32_t number) {
+    warp->arriving &= (uint16_t)~(1u << number);
+    warp->counted = warp->live && !(warp->live & ~warp->waiting);
+    context->block->barriers[number].warps += 1;
+    complete_if_all_came(context, number);
 }
 
 // Counts a warp at each barrier that all its lanes have come to by now.
 static void count_arrivals(struct tw_context* context, struct tw_warp* warp) {
-    for (uint32_t number = 0; number < TW_BARRIERS; ++number) {
-        if (!warp->arrived[number] || warp->live & ~warp->arrived[number]) continue;
-        warp->counted = warp->live && !(warp->live & ~warp->waiting);
-        warp->arrived[number] = 0;
-        context->block->barriers[number].warps += 1;
-        complete_if_all_came(context, number);
+    for (uint32_t rest = warp->arriving; rest; rest &= rest - 1) {
+        const uint32_t number = (uint32_t)__builtin_ctz(rest);
+        if (!(warp->live & ~warp->arrivals->lanes[number])) count_warp(context, warp, number);
     }
 }
 
@@ -50,12 +56,15 @@ void tw_come(struct tw_context* context, struct tw_warp* warp, uint32_t site, ui
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest), number = values[lane] % TW_BARRIERS;
         struct tw_barrier* barrier = &context->block->barriers[number];
+        context->block->awaited |= 1u << number;
         barrier->threads = values[TW_LANES + lane];
         barrier->lanes += 1;
         barrier->ones += holds >> lane & 1;
-        warp->arrived[number] |= 1u << lane;
+        if (!(warp->arriving >> number & 1)) warp->arrivals->lanes[number] = 0;
+        warp->arriving |= (uint16_t)(1u << number);
+        warp->arrivals->lanes[number] |= 1u << lane;
         if (!waits) continue;
-        warp->lane_resume[lane] = resume;
+        warp->arrivals->resume[lane] = resume;
         warp->barrier = number;
     }
     if (!waits) {
@@ -66,24 +75,44 @@ void tw_come(struct tw_context* context, struct tw_warp* warp, uint32_t site, ui
     warp->wait_site = site;
 }
 
-// All lanes of the warp that are left wait. With all lanes together they have only said where (warp->barrier, ->threads).
-void tw_wait(struct tw_context* context, struct tw_warp* warp) {
-    if (!warp->waiting) {
-        struct tw_barrier* barrier = &context->block->barriers[warp->barrier %= TW_BARRIERS];
-        barrier->threads = warp->threads;
-        barrier->lanes += TW_LANES;
-        warp->arrived[warp->barrier] |= warp->live;
-        warp->waiting = warp->live;
+// All lanes of a warp that are left wait. With all lanes together they have only said where (warp->barrier, ->threads).
+static void count_waiting(struct tw_context* context, struct tw_warp* warp) {
+    if (warp->waiting) {
+        count_arrivals(context, warp);
+        return;
     }
-    count_arrivals(context, warp);
+    const uint32_t number = warp->barrier %= TW_BARRIERS;
+    struct tw_barrier* barrier = &context->block->barriers[number];
+    context->block->awaited |= 1u << number;
+    barrier->threads = warp->threads;
+    barrier->lanes += TW_LANES;
+    warp->waiting = warp->live;
+    count_warp(context, warp, number);
+}
+
+// Warps have come to barriers since the last call: lets those go whose barrier is complete. `all`: every warp that is left has come back
+// with TW_AT_BLOCK_BARRIER.
+void tw_wait(struct tw_context* context, int all) {
+    const int is_complete = all && !(context->block->awaited & 1);
+    for (uint64_t i = 0; i < context->warp_count; ++i) {
+        struct tw_warp* warp = tw_warp_at(context, i);
+        if (warp->status != TW_AT_BARRIER || warp->counted) continue;
+        if (is_complete)
+            warp->status = warp->yielded = 0;
+        else
+            count_waiting(context, warp);
+    }
+    context->barriers += (uint64_t)is_complete;
 }
 
 // A warp has left the kernel: nobody waits for it any more.
 void tw_leave(struct tw_context* context, struct tw_warp* warp) {
     context->block->live_warps -= 1;
     count_arrivals(context, warp);
-    for (uint32_t number = 0; number < TW_BARRIERS; ++number)
+    for (uint32_t rest = context->block->awaited; rest; rest &= rest - 1) {
+        const uint32_t number = (uint32_t)__builtin_ctz(rest);
         if (!context->block->barriers[number].threads) complete_if_all_came(context, number);
+    }
 }
 
 // Nobody in the block can go on: says of each warp where it waits.

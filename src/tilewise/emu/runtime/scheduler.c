@@ -9,10 +9,6 @@ static const uint64_t NONE = UINT64_MAX;
 
 #define EXPORT __attribute__((visibility("default")))
 
-struct tw_warp* tw_warp_at(const struct tw_context* context, uint64_t index) {
-    return (struct tw_warp*)(context->block->warps + index * context->warp_bytes);
-}
-
 // Returns the record of this kind of fault at this instruction, new if its count is 1; 0 if there is no room.
 struct tw_fault* tw_report(struct tw_context* context, const struct tw_warp* warp, enum tw_fault_kind kind, uint32_t site, uint32_t lane,
                            uint64_t address) {
@@ -73,11 +69,13 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
     if (!block->warps) {
         block->shared = allocate(context->shared_bytes);
         block->warps = allocate(context->warp_bytes * context->warp_count);
+        block->arrivals = (struct tw_arrivals*)allocate(sizeof *block->arrivals * context->warp_count);
         block->local = allocate(context->local_bytes * TW_LANES * context->warp_count);
     }
     block->number = number;
     block->active = 1;
     block->live_warps = (uint32_t)context->warp_count;
+    block->awaited = 0;
     tw_take_up(context, block);
     memset(block->shared, 0, context->shared_bytes);
     memset(block->warps, 0, context->warp_bytes * context->warp_count);
@@ -90,6 +88,7 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
         const uint64_t threads = context->threads - TW_LANES * i;
         warp->resume = context->entry;
         warp->patience = TW_PATIENCE;
+        warp->arrivals = &block->arrivals[i];
         warp->live = threads >= TW_LANES ? UINT32_MAX : (1u << threads) - 1;
         if (warp->live != UINT32_MAX) {
             warp->careful = 1;
@@ -101,26 +100,31 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
 // Runs a block until none of its warps is left (TW_EXITED), all that can run let others go first (TW_YIELDED), or the run is to end.
 static uint32_t run_block(struct tw_context* context) {
     struct tw_block* block = context->block;
+    const uint64_t warp_local_bytes = TW_LANES * context->local_bytes;
     for (;;) {
-        uint32_t ran = 0, yielded = 0;
-        const uint64_t first = draw(context, context->warp_count);
-        for (uint64_t turn = 0; turn < context->warp_count; ++turn) {
-            const uint64_t index = first + turn < context->warp_count ? first + turn : first + turn - context->warp_count;
+        uint32_t ran = 0, yielded = 0, waiting = 0, together = 0;
+        uint64_t index = draw(context, context->warp_count);
+        for (uint64_t turn = 0; turn < context->warp_count; ++turn, index = index + 1 < context->warp_count ? index + 1 : 0) {
             struct tw_warp* warp = tw_warp_at(context, index);
             if (warp->status == TW_EXITED || warp->status == TW_AT_BARRIER) continue;
             context->warp_index = (uint32_t)index;
-            context->local = block->local + index * TW_LANES * context->local_bytes;
-            warp->status = tw_run_warp(context, warp);
+            context->local = block->local + index * warp_local_bytes;
+            uint32_t status = warp->careful ? tw_run_apart(context, warp) : context->fast(context, warp);
+            if (status != TW_AT_BLOCK_BARRIER) status = tw_run_on(context, warp, status);
+            warp->status = status == TW_AT_BLOCK_BARRIER ? TW_AT_BARRIER : status;
             ran = 1;
-            if (warp->status == TW_YIELDED)
+            if (status == TW_AT_BLOCK_BARRIER)
+                together += 1;
+            else if (status == TW_AT_BARRIER)
+                waiting = 1;
+            else if (status == TW_YIELDED)
                 yielded = 1;
-            else if (warp->status == TW_AT_BARRIER)
-                tw_wait(context, warp);
-            else if (warp->status == TW_EXITED)
+            else if (status == TW_EXITED)
                 tw_leave(context, warp);
             else
-                return warp->status;
+                return status;
         }
+        if (together || waiting) tw_wait(context, together == block->live_warps);
         if (!block->live_warps) return TW_EXITED;
         if (yielded) return TW_YIELDED;
         if (!ran) {
@@ -196,6 +200,7 @@ EXPORT void tw_free(struct tw_context* context) {
         tw_free_copies(context, block);
         free(block->shared);
         free(block->warps);
+        free(block->arrivals);
         free(block->local);
     }
     free(context->resident);

@@ -9,14 +9,15 @@ enum { TW_PATIENCE = 32 };  // rounds of a waiting loop before other lanes, warp
 
 // How a compiled kernel comes back to the scheduler.
 enum tw_status {
-    TW_EXITED = 1,       // no lane of the warp is left
-    TW_AT_BARRIER = 2,   // every lane that is left waits at a barrier of the block
-    TW_TO_FAST = 3,      // all lanes are together again at block warp->resume
-    TW_TO_CAREFUL = 4,   // run block warp->resume lane by lane: a check failed, nothing of it has happened yet
-    TW_DIVERGED = 5,     // lanes went different ways: pending blocks and masks say where
-    TW_STOPPED = 6,      // somebody asked to stop
-    TW_UNSUPPORTED = 7,  // an instruction without a form was reached: warp->wait_site is its number
-    TW_YIELDED = 8,      // lanes have gone round a loop that waits for others often enough: these come first now
+    TW_EXITED = 1,            // no lane of the warp is left
+    TW_AT_BARRIER = 2,        // every lane that is left waits at a barrier of the block
+    TW_TO_FAST = 3,           // all lanes are together again at block warp->resume
+    TW_TO_CAREFUL = 4,        // run block warp->resume lane by lane: a check failed, nothing of it has happened yet
+    TW_DIVERGED = 5,          // lanes went different ways: pending blocks and masks say where
+    TW_STOPPED = 6,           // somebody asked to stop
+    TW_UNSUPPORTED = 7,       // an instruction without a form was reached: warp->wait_site is its number
+    TW_YIELDED = 8,           // lanes have gone round a loop that waits for others often enough: these come first now
+    TW_AT_BLOCK_BARRIER = 9,  // as TW_AT_BARRIER: all lanes together, at barrier 0 for all threads of the block
 };
 
 enum tw_space {
@@ -64,28 +65,35 @@ enum tw_collective {
     TW_MIN_F32,  // eight of them: bit 2 max, bit 1 of absolute values, bit 0 a NaN stays
 };
 
-// One warp between two calls. Registers that live across basic blocks follow the masks; the compiled kernel alone knows where.
+// Where the lanes of a warp wait that have come to barriers one by one.
+struct tw_arrivals {
+    uint32_t resume[TW_LANES];    // where each waiting lane goes on
+    uint32_t lanes[TW_BARRIERS];  // that have come to each barrier of warp->arriving
+};
+
+// One warp between two calls. On the first cache line stands what every turn wants. Registers that live across basic blocks follow the
+// masks; the compiled kernel alone knows where.
 struct tw_warp {
     uint32_t resume;         // block to go on with, in execution order
     uint32_t mask;           // lanes of the block that now runs lane by lane
     uint32_t live;           // lanes that have not exited
     uint32_t waiting;        // lanes that wait at a barrier of the block
-    uint32_t barrier;        // its number
-    uint32_t threads;        // how many it is for; 0: all of the block
-    uint32_t counted;        // all its lanes that are left wait there, and the barrier knows
+    uint32_t barrier;        // its number; 0 while none do
+    uint32_t threads;        // how many it is for; 0: all of the block, or while none do
     uint32_t barrier_lanes;  // of the last barrier: lanes that came, and those of them with a true predicate
     uint32_t barrier_ones;
     uint32_t status;     // enum tw_status of the last return; 0 before the first
-    uint32_t careful;    // whether to go on lane by lane
-    uint32_t insist;     // run the next block lane by lane though all lanes are together
     uint32_t wait_site;  // the instruction that it waits or stopped at, numbered as sites are
     uint32_t patience;   // rounds of waiting loops that are left before others come first
     uint32_t met_live;   // `live` when lanes that wait for others of the warp were last looked at
-    uint32_t force;      // those go on without the others
-    uint32_t yielded;    // lanes of it have let others go first since the last barrier
-    uint32_t unused[15];
-    uint32_t lane_resume[TW_LANES];  // where each waiting lane goes on
-    uint32_t arrived[TW_BARRIERS];   // lanes that have come to each barrier, as long as not all have
+    uint16_t arriving;   // a bit for each barrier that some of its lanes have come to, but not all that are left
+    uint8_t counted;     // all its lanes that are left wait at a barrier, and the barrier knows
+    uint8_t careful;     // whether to go on lane by lane
+    uint8_t insist;      // run the next block lane by lane though all lanes are together
+    uint8_t force;       // lanes that wait for others of the warp go on without them
+    uint8_t yielded;     // lanes of it have let others go first since the last barrier
+    uint8_t unused;
+    struct tw_arrivals* arrivals;
     uint64_t words[];  // a bit a block: lanes are pending there, wait there for others of the warp, let others go first there ([words]
                        // each); then each block's lanes (uint32_t)
 };
@@ -145,8 +153,10 @@ struct tw_barrier {
 struct tw_block {
     uint64_t number;
     uint32_t active, live_warps;
+    uint32_t awaited, unused;  // a bit for each barrier that threads have come to
     uint8_t *shared, *warps, *local;
-    struct tw_copies* copies;  // one a warp, made when the first copy is asked for
+    struct tw_arrivals* arrivals;  // one a warp
+    struct tw_copies* copies;      // one a warp, made when the first copy is asked for
     struct tw_barrier barriers[TW_BARRIERS];
 };
 
@@ -227,10 +237,13 @@ void tw_copy_commit(struct tw_context*, uint32_t mask);
 void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
 
 // Inside the runtime.
-struct tw_warp* tw_warp_at(const struct tw_context*, uint64_t index);
+static inline struct tw_warp* tw_warp_at(const struct tw_context* context, uint64_t index) {
+    return (struct tw_warp*)(context->block->warps + index * context->warp_bytes);
+}
 void tw_make_pending(struct tw_context*, struct tw_warp*, uint32_t block, uint32_t mask);
-uint32_t tw_run_warp(struct tw_context*, struct tw_warp*);
-void tw_wait(struct tw_context*, struct tw_warp*);
+uint32_t tw_run_apart(struct tw_context*, struct tw_warp*);
+uint32_t tw_run_on(struct tw_context*, struct tw_warp*, uint32_t status);
+void tw_wait(struct tw_context*, int all);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
 uint32_t tw_waiting_at(const struct tw_context*, struct tw_warp*, uint32_t block);

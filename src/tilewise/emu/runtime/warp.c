@@ -94,18 +94,26 @@ uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t bloc
     return go;
 }
 
-// Runs a warp until it waits at a barrier, exits, stops, or lets others go first.
-uint32_t tw_run_warp(struct tw_context* context, struct tw_warp* warp) {
-    if (warp->careful && any_block(context, yielded_blocks(context, warp))) {
+static uint32_t enter(struct tw_context* context, struct tw_warp* warp) {
+    if (warp->careful && !context->careful) {
+        context->careful = context->compile_careful();
+        if (!context->careful) return TW_STOPPED;
+    }
+    return (warp->careful ? context->careful : context->fast)(context, warp);
+}
+
+// Runs a warp whose lanes are apart, or have let others go first.
+uint32_t tw_run_apart(struct tw_context* context, struct tw_warp* warp) {
+    if (any_block(context, yielded_blocks(context, warp))) {
         let_go(context, warp, yielded_blocks(context, warp));
         warp->yielded = 1;
     }
+    return tw_run_on(context, warp, enter(context, warp));
+}
+
+// Goes on with a warp that has come back with a status, until it waits at a barrier, exits, stops, or lets others go first.
+uint32_t tw_run_on(struct tw_context* context, struct tw_warp* warp, uint32_t status) {
     for (;;) {
-        if (warp->careful && !context->careful) {
-            context->careful = context->compile_careful();
-            if (!context->careful) return TW_STOPPED;
-        }
-        const uint32_t status = (warp->careful ? context->careful : context->fast)(context, warp);
         switch (status) {
             case TW_TO_FAST:
                 warp->careful = 0;
@@ -121,6 +129,7 @@ uint32_t tw_run_warp(struct tw_context* context, struct tw_warp* warp) {
             default:
                 return status;
         }
+        status = enter(context, warp);
     }
 }
 
