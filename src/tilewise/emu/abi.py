@@ -22,6 +22,8 @@ NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "
 """enum tw_number."""
 PATIENCE = 32
 """Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
+READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES = (1 << bit for bit in range(8))
+"""enum tw_trait."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED, AT_BLOCK_BARRIER = range(1, 10)
 """enum tw_status."""
@@ -48,7 +50,7 @@ ENDLESS = 11
 """The deadlock that is not at a barrier of the block."""
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
-    *("copy_copy", "copy_commit", "copy_wait"),
+    *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence"),
 )
 """Fields of Context that compiled kernels call through."""
 
@@ -85,7 +87,7 @@ class Block(ctypes.Structure):
     _fields_ = [
         ("number", c_uint64),
         *((name, c_uint32) for name in ("active", "live_warps", "awaited", "unused")),
-        *((name, c_void_p) for name in ("shared", "warps", "local", "arrivals", "copies")),
+        *((name, c_void_p) for name in ("shared", "warps", "local", "arrivals", "copies", "order", "cells")),
         ("barriers", Barrier * BARRIERS),
     ]
 
@@ -93,7 +95,10 @@ class Block(ctypes.Structure):
 class Buffer(ctypes.Structure):
     """struct tw_buffer."""
 
-    _fields_ = [(name, c_uint64) for name in ("low", "high", "delta", "space", "writable")]
+    _fields_ = [
+        *((name, c_uint64) for name in ("low", "high", "delta", "space", "writable", "touched", "is_shadowed")),
+        *((name, c_void_p) for name in ("stores", "written", "pages")),
+    ]
 
 
 class Range(ctypes.Structure):
@@ -107,7 +112,7 @@ class Site(ctypes.Structure):
 
     _fields_ = [
         (name, c_uint32)
-        for name in ("space", "is_store", "element_bytes", "elements", "is_stack", "aligned", "operation", "type")
+        for name in ("space", "is_store", "element_bytes", "elements", "is_stack", "aligned", "operation", "type", "traits")
     ]
 
 
@@ -133,6 +138,38 @@ class Fault(ctypes.Structure):
     ]
 
 
+class Conflict(ctypes.Structure):
+    """struct tw_conflict."""
+
+    _fields_ = [
+        *((name, c_uint32) for name in ("space", "is_pending")),
+        *((name, c_uint32 * 2) for name in ("sites", "threads", "iterations", "sequences")),
+        ("blocks", c_uint64 * 2),
+        *((name, c_uint64) for name in ("address", "count")),
+        *((name, c_uint32) for name in ("in_warp", "across_blocks", "same_value", "needs_fence")),
+    ]
+
+
+class Unwritten(ctypes.Structure):
+    """struct tw_unwritten."""
+
+    _fields_ = [
+        *((name, c_uint32) for name in ("space", "site", "thread", "iteration")),
+        *((name, c_uint64) for name in ("block", "address", "count")),
+    ]
+
+
+class Watch(ctypes.Structure):
+    """struct tw_watch."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("conflicts", "unwritten")),
+        *((name, c_uint64) for name in ("conflict_count", "conflict_capacity", "unwritten_count", "unwritten_capacity", "lost")),
+        *((name, c_void_p) for name in ("passes", "orders", "locations")),
+        *((name, c_uint64) for name in ("site_count", "again")),
+    ]
+
+
 COMPILE_CAREFUL = ctypes.CFUNCTYPE(c_void_p)
 
 
@@ -150,6 +187,7 @@ class _ContextHead(ctypes.Structure):
         *((name, c_uint32) for name in ("warp_index", "sm", "sms", "entry")),
         *((name, c_void_p) for name in ("site_counts", "sites", "buffers")),
         ("buffer_count", c_uint64),
+        ("watch", c_void_p),
         ("faults", c_void_p),
         *((name, c_uint64) for name in ("fault_count", "fault_capacity", "faults_lost", "barriers")),
         ("fast", c_void_p),
@@ -185,9 +223,12 @@ class Runtime:
     """The loaded library: `run(context)`, `free(context)` and the addresses that compiled kernels call."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        sizes, functions = (c_uint64 * 8)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
+        sizes, functions = (c_uint64 * 11)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
         library.tw_abi(sizes, functions)
-        mirrored = [ctypes.sizeof(kind) for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts, Block)]
+        mirrored = [
+            ctypes.sizeof(kind)
+            for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts, Block, Watch, Conflict, Unwritten)
+        ]
         if list(sizes) != mirrored:
             raise TilewiseError(
                 f"the compiled runtime {LIBRARY} does not belong to this version (structures of {list(sizes)} bytes instead of "

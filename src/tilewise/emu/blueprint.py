@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tilewise.core.launch import Dim3
+from tilewise.core.place import Place
+from tilewise.emu import abi
 from tilewise.emu.isa.calling import spelled
 from tilewise.emu.lower.kernel import Analysis, Lowered
 from tilewise.emu.lower.memory_map import PlacedVariable
@@ -18,7 +20,8 @@ from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.special import CHANGING
 from tilewise.emu.lower.step import Step, registers_of
 from tilewise.emu.lower.tally import Tally
-from tilewise.ptx.ast import Register
+from tilewise.ptx.ast import Position, Register
+from tilewise.ptx.mangled import demangle
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ class SiteFacts:
     """Of an atomic."""
     type: str = ""
     """Of an atomic's elements, as PTX has it."""
+    traits: int = 0
+    """enum tw_trait: what an access means for others."""
+    source: Place | None = None
+    """Where it stands in the CUDA source, in the innermost function that was inlined; None without line information."""
     is_generic: bool = False
     """Whether each address says which space it is of; this site then counts those of `space`, and the next ones of others."""
 
@@ -101,6 +108,8 @@ class Blueprint:
     entry: int
     """The basic block that a thread begins at."""
     variables: tuple[PlacedVariable, ...]
+    shared_variables: tuple[tuple[str, int], ...]
+    """Shared variables by their names in PTX, and where each begins, in that order."""
     sites: tuple[SiteFacts, ...]
     tally: Tally
     fma: tuple[int, ...]
@@ -141,6 +150,7 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         groups=fast.groups,
         sites=tuple(_site_facts(step, space) for step, space in program.sites),
         variables=program.variables,
+        shared_variables=tuple(sorted(program.shared_offsets.items(), key=lambda item: item[1])),
         is_ordered=any(_is_ordered(step) for step, _ in program.sites),
         waits_for_blocks=program.waits_for_blocks,
         is_opaque=program.local_bytes > program.cleared_local_bytes or any(map(_looks_at_clock, _all_steps(program))),
@@ -166,7 +176,8 @@ def from_json(text: bytes) -> Blueprint:
             **fields,
             "block_shape": tuple(fields["block_shape"]),
             "parameters": tuple(Parameter(**parameter) for parameter in fields["parameters"]),
-            "sites": tuple(SiteFacts(**site) for site in fields["sites"]),
+            "sites": tuple(_site_from_json(site) for site in fields["sites"]),
+            "shared_variables": tuple((name, offset) for name, offset in fields["shared_variables"]),
             "variables": tuple(
                 PlacedVariable(**{**variable, "initial": bytes.fromhex(variable["initial"])}) for variable in fields["variables"]
             ),
@@ -184,6 +195,11 @@ def from_json(text: bytes) -> Blueprint:
             "chains": tuple(tuple(chain) for chain in fields["chains"]),
         }
     )
+
+
+def _site_from_json(fields: dict[str, Any]) -> SiteFacts:
+    source = fields["source"]
+    return SiteFacts(**{**fields, "source": None if source is None else Place.from_json(source)})
 
 
 def _is_ordered(step: Step) -> bool:
@@ -228,8 +244,60 @@ def _site_facts(step: Step, space: str) -> SiteFacts:
     instruction, access = step.instruction, step.access
     place = instruction.position.outermost if instruction.position else None
     where = (spelled(instruction.opcode), place.file if place else "", place.line if place else 0, instruction.ptx_line)
+    source = _place_of(instruction.position) if instruction.position else None
     if access is None:
         is_aligned = bool(step.control) and step.modifiers.get("aligned", ".aligned") != ""
-        return SiteFacts(*where, kind="fma" if step.counts_fma else "", missing=step.missing, aligned=is_aligned)
-    facts = SiteFacts(*where, access.kind, space, access.element_bytes, access.count, is_generic=access.space == "generic")
+        kind = "fma" if step.counts_fma else ""
+        return SiteFacts(*where, kind=kind, missing=step.missing, aligned=is_aligned, source=source)
+    facts = SiteFacts(
+        *where,
+        access.kind,
+        space,
+        access.element_bytes,
+        access.count,
+        traits=_traits(step),
+        source=source,
+        is_generic=access.space == "generic",
+    )
     return replace(facts, operation=access.operation, type=access.type) if access.kind == "atomic" else facts
+
+
+STRONG_WORDS = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
+
+
+def _traits(step: Step) -> int:
+    """What an access means for others; words as the PTX manual has them [PTX ISA, "Memory Consistency Model"]."""
+    access, words = step.access, set(step.instruction.opcode.split("."))
+    assert access is not None
+    match access.kind:
+        case "load":
+            traits = abi.READS
+        case "store":
+            traits = abi.WRITES
+        case "copy":
+            traits = abi.WRITES | abi.COPIES
+        case "atomic":
+            traits = abi.WRITES | abi.UPDATES | abi.STRONG | (abi.READS if step.results else 0)
+        case _:
+            return 0
+    if words & STRONG_WORDS:
+        traits |= abi.STRONG
+    if words & {"acquire", "acq_rel"}:
+        traits |= abi.ACQUIRES
+    if words & {"release", "acq_rel"}:
+        traits |= abi.RELEASES
+    return traits | (abi.OF_BLOCK if "cta" in words else 0)
+
+
+def _place_of(position: Position) -> Place:
+    """A position with its chain of callers as a place."""
+    chain = [position]
+    while (above := chain[-1].inlined_at) is not None:
+        chain.append(above)
+    first, *callers = (Place(one.file, one.line, one.column, _shown(one.function)) for one in chain)
+    return replace(first, inlined_from=tuple(callers))
+
+
+def _shown(function: str | None) -> str:
+    signature = demangle(function) if function else None
+    return signature.name if signature is not None else function or ""

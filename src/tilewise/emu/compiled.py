@@ -14,7 +14,7 @@ from tilewise.core.launch import Dim3, Launch
 from tilewise.emu.blueprint import Blueprint, draw, from_json
 from tilewise.emu.jit import Code, Target, compile_ir, compiler_version, host_target
 from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID
-from tilewise.emu.lower.kernel import FUNCTION, Analysis, analyse_program, lower
+from tilewise.emu.lower.kernel import FUNCTION, Analysis, Lowered, analyse_program, lower
 from tilewise.emu.lower.program import prepare
 from tilewise.ptx.ast import PtxModule
 from tilewise.ptx.parse import parse
@@ -26,9 +26,10 @@ class CompiledKernel:
     `analyse` gives the kernel's analysis where code must be made; with both functions on disk it is never called.
     """
 
-    def __init__(self, key: str, target: Target, analyse: Callable[[], Analysis]) -> None:
+    def __init__(self, key: str, target: Target, analyse: Callable[[], Analysis], *, observes: bool = False) -> None:
         self._key = key
         self._target = target
+        self._observes = observes
         self._analyse = functools.cache(analyse)
         self._careful: Code | None = None
         self._lock = threading.Lock()
@@ -49,34 +50,47 @@ class CompiledKernel:
     def _load_fast(self) -> tuple[Blueprint, Code]:
         kept = default_cache().get(self._key)
         if kept is None:
-            fast = lower(self._analyse(), careful=False, vector_bits=self._target.vector_bits)
+            fast = self._lower(careful=False)
             kept = {"code": compile_ir(fast.ir, self._target), "blueprint": draw(self._analyse(), fast).to_json()}
             default_cache().put(self._key, kept)
         return from_json(kept["blueprint"]), Code(kept["code"], self._target)
+
+    def _lower(self, *, careful: bool) -> Lowered:
+        return lower(self._analyse(), careful=careful, vector_bits=self._target.vector_bits, observes=self._observes)
 
     def _load_careful(self) -> Code:
         key = key_of(self._key, "careful")
         kept = default_cache().get(key)
         if kept is None:
-            careful = lower(self._analyse(), careful=True, vector_bits=self._target.vector_bits)
+            careful = self._lower(careful=True)
             kept = {"code": compile_ir(careful.ir, self._target)}
             default_cache().put(key, kept)
         return Code(kept["code"], self._target)
 
 
-def compile_kernel(launch: Launch, target: Target | None = None) -> CompiledKernel:
+def compile_kernel(launch: Launch, target: Target | None = None, *, observes: bool = False) -> CompiledKernel:
     """Return the kernel of a launch compiled for `target` (this processor), from memory or disk if it was compiled before.
+
+    If it `observes`, the runtime sees every access.
 
     Raises TilewiseError for PTX that the parser does not take, an unknown kernel and operands that the emulator does not have.
     """
-    return _compile(launch.module.ptx, launch.kernel, launch.block, _grid_class(launch.grid), target or host_target())
+    return _compile(launch.module.ptx, launch.kernel, launch.block, _grid_class(launch.grid), target or host_target(), observes)
 
 
 @functools.lru_cache(maxsize=64)
-def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Target) -> CompiledKernel:
+def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Target, observes: bool) -> CompiledKernel:
     shape = ",".join(map(str, block + grid_class))
     key = key_of("emulator", _emulator_digest(), compiler_version(), target.cpu, target.features, ptx, kernel, shape)
-    return CompiledKernel(key, target, lambda: analyse_program(prepare(parse_module(ptx), kernel, block), grid_class))
+    if observes:
+        key = key_of(key, "observed")
+    analyse = functools.partial(_analyse, ptx, kernel, block, grid_class)
+    return CompiledKernel(key, target, analyse, observes=observes)
+
+
+@functools.lru_cache(maxsize=8)
+def _analyse(ptx: str, kernel: str, block: Dim3, grid_class: Dim3) -> Analysis:
+    return analyse_program(prepare(parse_module(ptx), kernel, block), grid_class)
 
 
 @functools.lru_cache(maxsize=16)

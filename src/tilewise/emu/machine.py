@@ -23,6 +23,7 @@ from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
 from tilewise.emu.report import describe_fault
 from tilewise.emu.residency import resident_blocks
+from tilewise.emu.watching import Watching
 from tilewise.emu.worker import Task, Worker
 
 MAX_THREADS_PER_BLOCK = 1024
@@ -96,10 +97,7 @@ def emulate(
     not have, TilewiseError for arguments that do not fit the kernel.
     """
     started = time.perf_counter()
-    if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
-        raise TilewiseError(
-            f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
-        )
+    require_block_size(launch)
     turns = Turns(threads, resident_blocks, seed)
     kernel = compile_kernel(launch, target)
     compile_seconds = time.perf_counter() - started
@@ -117,22 +115,31 @@ def run_kernel(
 ) -> Emulation:
     """Run a launch of a kernel that is compiled; as `emulate`."""
     started = time.perf_counter()
-    if launch.cluster != (1, 1, 1):
-        raise TilewiseError(f"cluster = {launch.cluster}: the emulator runs clusters of one block only.")
+    require_single_clusters(launch)
     arguments = bind(launch, kernel.blueprint)
     careful_before = kernel.careful_seconds
-    chosen = None if blocks is None else _chosen_blocks(blocks, launch.blocks)
-    run = _Run(launch, kernel, arguments, turns, chosen, Budget(kernel.blueprint, max_instructions))
+    chosen = None if blocks is None else chosen_blocks(blocks, launch.blocks)
+    run = Run(launch, kernel, arguments, turns, chosen, Budget(kernel.blueprint, max_instructions))
     compiled = time.perf_counter()
     run.go()
     careful = kernel.careful_seconds - careful_before
     seconds = time.perf_counter() - compiled - careful
     run.raise_failures()
-    counters = add_up(
-        kernel.blueprint, [worker.counts() for worker in run.workers], sum(int(w.context.barriers) for w in run.workers)
-    )
-    printed = "".join(worker.printed for worker in run.workers)
-    return Emulation(counters, seconds, compiled - started + careful, len(run.workers), printed, arguments.variables)
+    return Emulation(run.counters(), seconds, compiled - started + careful, len(run.workers), run.printed, arguments.variables)
+
+
+def require_block_size(launch: Launch) -> None:
+    """Raise TilewiseError for a block of more threads than any GPU takes."""
+    if launch.threads_per_block > MAX_THREADS_PER_BLOCK:
+        raise TilewiseError(
+            f"block = {launch.block} has {launch.threads_per_block} threads: a block has at most {MAX_THREADS_PER_BLOCK}."
+        )
+
+
+def require_single_clusters(launch: Launch) -> None:
+    """Raise TilewiseError for clusters of several blocks."""
+    if launch.cluster != (1, 1, 1):
+        raise TilewiseError(f"cluster = {launch.cluster}: the emulator runs clusters of one block only.")
 
 
 def _thread_count(turns: Turns, blueprint: Blueprint, blocks: int) -> int:
@@ -140,7 +147,8 @@ def _thread_count(turns: Turns, blueprint: Blueprint, blocks: int) -> int:
     return max(1, min(1 if blueprint.waits_for_blocks else wanted, blocks))
 
 
-def _chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_uint64]:
+def chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_uint64]:
+    """Return the numbers of blocks for the runtime; raises TilewiseError for those that are not in the grid, or none."""
     numbers = [number if isinstance(number, int) else -1 for number in blocks]
     for given, number in zip(blocks, numbers, strict=True):
         if not 0 <= number < total:
@@ -150,7 +158,7 @@ def _chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_u
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
-class _Run:
+class Run:
     """One launch under way: what its host threads share."""
 
     def __init__(
@@ -161,6 +169,7 @@ class _Run:
         turns: Turns,
         chosen: ctypes.Array[ctypes.c_uint64] | None,
         budget: Budget,
+        watching: Watching | None = None,
     ) -> None:
         self.budget = budget
         self.kernel = kernel
@@ -183,6 +192,7 @@ class _Run:
             threads=count,
             resident=min(resident, blocks),
             seed=turns.seed,
+            watching=watching,
         )
         self.workers = [Worker(task) for _ in range(count)]
 
@@ -216,6 +226,14 @@ class _Run:
 
     def raise_failures(self) -> None:
         """Raise what went wrong while running, if anything."""
+        self.raise_stops()
+        faults = self.faults()
+        if faults:
+            more = f"\n... and {self.faults_lost} more" if self.faults_lost else ""
+            raise KernelFault("\n".join(map(str, faults)) + more, faults)
+
+    def raise_stops(self) -> None:
+        """Raise what kept the run from coming to its end, other than faults."""
         if self.failure is not None:
             raise self.failure
         self.budget.check(worker.block_counts for worker in self.workers)
@@ -224,13 +242,23 @@ class _Run:
             site = self.kernel.blueprint.sites[min(unsupported)]
             part = f" with {site.missing}" if site.missing else ""
             raise UnsupportedInstruction(f"the emulator does not have {site.opcode}{part} yet.", where=site.place)
-        faults = self._faults()
-        if faults:
-            lost = sum(int(worker.context.faults_lost) for worker in self.workers)
-            more = f"\n... and {lost} more" if lost else ""
-            raise KernelFault("\n".join(map(str, faults)) + more, faults)
 
-    def _faults(self) -> tuple[Fault, ...]:
+    @property
+    def faults_lost(self) -> int:
+        """Faults past what is kept."""
+        return sum(int(worker.context.faults_lost) for worker in self.workers)
+
+    def counters(self) -> Counters:
+        """What the host threads counted, added up."""
+        barriers = sum(int(worker.context.barriers) for worker in self.workers)
+        return add_up(self.kernel.blueprint, [worker.counts() for worker in self.workers], barriers)
+
+    @property
+    def printed(self) -> str:
+        """What the kernel printed."""
+        return "".join(worker.printed for worker in self.workers)
+
+    def faults(self) -> tuple[Fault, ...]:
         """All threads' faults, one a kind and instruction: the first block's example, the counts added up."""
         merged: dict[tuple[int, int], abi.Fault] = {}
         for worker in self.workers:

@@ -12,6 +12,7 @@ from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, buffer_table
 from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.residency import device_of
+from tilewise.emu.watching import Watching
 
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
@@ -42,6 +43,8 @@ class Task:
     """Blocks on their way at once, a host thread."""
     seed: int
     """Of the order in which they and their warps take turns; 0: as they are numbered."""
+    watching: Watching | None = None
+    """Who watches accesses; then there is one host thread."""
 
 
 class Worker:
@@ -67,6 +70,8 @@ class Worker:
             self._stands[block] = site
         self._writers = (ctypes.c_uint32 * max(1, len(blueprint.writers)))(*blueprint.writers)
         self._printed = ctypes.create_string_buffer(PRINT_BYTES if any(site.kind == "print" for site in blueprint.sites) else 1)
+        if task.watching is not None:
+            task.watching.attach(self._buffers)
         self._context = _Aligned(ctypes.sizeof(abi.Context))
         self.context = abi.Context.from_address(self._context.address)
         self._fill()
@@ -93,6 +98,7 @@ class Worker:
             ("writers", self._writers),
         ):
             setattr(context, name, ctypes.addressof(memory))
+        context.watch = 0 if task.watching is None else task.watching.address
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes
         context.print_text, context.print_capacity = ctypes.addressof(self._printed), len(self._printed) - 1
         context.is_alone = int(task.threads == 1)
@@ -148,7 +154,11 @@ class _Aligned:
 
 
 def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
-    """The sites as the runtime reads them."""
+    """The sites as the runtime reads them. In place of traits a barrier has the number of its line's first site, + 1."""
+    first_of_line: dict[str, int] = {}
+    for index, site in enumerate(sites):
+        if not site.space:
+            first_of_line.setdefault(site.place, index)
     rows = (
         abi.Site(
             abi.SPACES["generic"] if site.is_generic else abi.SPACES.get(site.space, 0),
@@ -159,6 +169,7 @@ def site_table(sites: tuple[SiteFacts, ...]) -> ctypes.Array[abi.Site]:
             int(site.aligned),
             abi.OPERATIONS.index(site.operation) if site.operation else 0,
             abi.number_type(site.type) if site.type else 0,
+            site.traits if site.space else 1 + first_of_line[site.place],
         )
         for site in sites
     )

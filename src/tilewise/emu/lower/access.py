@@ -295,7 +295,7 @@ class Memory:
         address = moved(self.lanes, base, offset)
         if self._private == "local":
             return LocalMemory(self).lower(step, access, address, values)
-        if self._private == "any":
+        if self._private == "any" or self.body.kernel.observes:
             return self.by_runtime(step, access, address, values, "-1", counted=False)
         if access.space == "generic":
             access, base = self._refine(access, base, offset)

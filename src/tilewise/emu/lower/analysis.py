@@ -13,6 +13,7 @@ from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
+from tilewise.emu.lower.ordering import tell_order
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import Shape, allow_zero, join
@@ -93,6 +94,8 @@ def run_step(body: Body, memory: Memory, step: Step) -> None:
         memory.lower(step)
     else:
         body.apply(step)
+        if body.kernel.observes and not body.lanes.dry:
+            tell_order(body, step)
     body.guard = None
 
 

@@ -43,6 +43,8 @@ class Kernel:
     """Width of the target's vector registers."""
     tally: Tally = field(default_factory=Tally)
     scattered: Scattered = field(default_factory=Scattered)
+    observes: bool = False
+    """Whether the runtime sees every access, fence and __syncwarp."""
     groups: int = 0
     """Range-cache entries handed out."""
 

@@ -50,10 +50,16 @@ def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
     return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
 
 
-def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watcher | None = None) -> Lowered:
-    """Return one of the kernel's two functions, for vector registers of so many bits; a careful one may be watched."""
+def lower(
+    analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watcher | None = None, observes: bool = False
+) -> Lowered:
+    """Return one of the kernel's two functions, for vector registers of so many bits; a careful one may be watched.
+
+    If it `observes`, the runtime sees every access, fence and __syncwarp.
+    """
     program, lanes = analysis.program, Lanes()
     kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
+    kernel.observes = observes
     cold: list[str] = []
     chains = tuple((position,) for position in range(len(program.steps))) if careful else program.chains
     for chain in chains:

@@ -70,6 +70,8 @@ class Program:
     variables: tuple[PlacedVariable, ...]
     """Module variables within reach."""
     static_shared_bytes: int
+    shared_offsets: dict[str, int]
+    """Where each shared variable begins."""
     local_bytes: int
     """Of each thread, the stack included."""
     cleared_local_bytes: int
@@ -146,6 +148,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
         symbols=memory.symbols,
         variables=memory.variables,
         static_shared_bytes=memory.shared_bytes,
+        shared_offsets=memory.shared,
         cleared_local_bytes=memory.local_bytes,
         local_bytes=memory.local_bytes + (STACK_BYTES if graph.recursive else 0),
         provenance=provenance,
@@ -158,6 +161,7 @@ class _Memory:
 
     parameters: dict[str, int]
     parameter_bytes: int
+    shared: dict[str, int]
     shared_bytes: int
     local_bytes: int
     local_names: set[str]
@@ -188,7 +192,7 @@ def _place_memory(module: PtxModule, graph: CallGraph) -> _Memory:
     reached = tuple(found for function in functions for found in placed_variables(module, function, addresses))
     by_name = {variable.name: variable for variable in reached}
     return _Memory(
-        parameters, parameter_bytes, shared_bytes, local_bytes, set(local), addresses, symbols, tuple(by_name.values())
+        parameters, parameter_bytes, shared, shared_bytes, local_bytes, set(local), addresses, symbols, tuple(by_name.values())
     )
 
 

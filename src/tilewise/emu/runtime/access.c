@@ -6,9 +6,9 @@
 
 enum { LOCAL_WORD = 4 };
 
-const struct tw_buffer* tw_find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
+struct tw_buffer* tw_find_buffer(const struct tw_context* context, uint64_t address, uint64_t bytes) {
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
-        const struct tw_buffer* buffer = &context->buffers[i];
+        struct tw_buffer* buffer = &context->buffers[i];
         if (address >= buffer->low && address < buffer->high) return buffer->high - address >= bytes ? buffer : 0;
     }
     return 0;
@@ -31,7 +31,7 @@ uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address
                                    (uint64_t)(uintptr_t)context->shared - TW_SHARED_WINDOW, TW_SHARED};
         return 1;
     }
-    const struct tw_buffer* buffer = tw_find_buffer(context, address, extent);
+    struct tw_buffer* buffer = tw_find_buffer(context, address, extent);
     if (!buffer || (is_store && !buffer->writable)) return 0;
     *range = (struct tw_range){buffer->low, buffer->high - buffer->low - extent + 1, buffer->delta, buffer->space};
     return 1;
@@ -63,7 +63,7 @@ int tw_locate(const struct tw_context* context, const struct tw_site* site, uint
         place->offset = offset;
         return is_inside(offset, bytes, context->local_bytes) ? -1 : TW_OUT_OF_BOUNDS;
     }
-    const struct tw_buffer* buffer = place->buffer;  // of the lane before, mostly this one's too
+    struct tw_buffer* buffer = place->buffer;  // of the lane before, mostly this one's too
     if (!buffer || !is_within(buffer, address, bytes)) buffer = tw_find_buffer(context, address, bytes);
     if (!buffer) return TW_OUT_OF_BOUNDS;
     place->buffer = buffer;
@@ -113,12 +113,14 @@ static void transfer(struct tw_context* context, const struct tw_site* site, con
 void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_index, uint32_t mask, uint32_t counted) {
     if (!mask) return;
     if (!counted) tw_count(context, site_index, mask);
+    tw_watch_instruction(context, site_index);
     const struct tw_site* site = &context->sites[site_index];
     struct tw_place place = {0};
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         const int fault = tw_locate(context, site, context->addresses[lane], &place);
         if (fault < 0) {
+            if (context->watch) tw_watch_lane(context, site_index, lane, context->addresses[lane], &place);
             transfer(context, site, &place, lane);
             continue;
         }

@@ -6,7 +6,7 @@
 
 // One instruction's copies. Lanes leave `mask` as they are carried out; `whole` if each reads all its bytes.
 struct copy {
-    uint32_t mask, size, whole, unused;
+    uint32_t mask, size, whole, site;
     uint32_t target[TW_LANES], bytes[TW_LANES], group[TW_LANES];
     const uint8_t* source[TW_LANES];
 };
@@ -51,7 +51,7 @@ void tw_free_copies(const struct tw_context* context, struct tw_block* block) {
 
 // Whether both ends of a lane's copy are aligned and in bounds; reports if not. `size` is a power of two; `last` is the buffer of the
 // lane before, mostly this one's too.
-static int check_lane(struct tw_context* context, struct copy* copy, uint32_t site, uint32_t lane, const struct tw_buffer** last) {
+static int check_lane(struct tw_context* context, struct copy* copy, uint32_t site, uint32_t lane, struct tw_buffer** last) {
     const struct tw_warp* warp = tw_warp_at(context, context->warp_index);
     const uint64_t source = context->addresses[lane], bytes = copy->bytes[lane], target = copy->target[lane], low_bits = copy->size - 1;
     copy->source[lane] = 0;
@@ -64,7 +64,7 @@ static int check_lane(struct tw_context* context, struct copy* copy, uint32_t si
         return 0;
     }
     if (!bytes) return 1;
-    const struct tw_buffer* buffer = *last;
+    struct tw_buffer* buffer = *last;
     if (!buffer || source < buffer->low || source >= buffer->high || buffer->high - source < bytes) {
         buffer = tw_find_buffer(context, source, bytes);
         if (!buffer) {
@@ -89,7 +89,7 @@ static int check_together(const struct tw_context* context, struct copy* copy) {
         missing |= copy->bytes[lane] ^ copy->size;
     }
     if (missing || (bits & (copy->size - 1)) || last_target + copy->size > context->shared_bytes) return 0;
-    const struct tw_buffer* buffer = tw_find_buffer(context, lowest, copy->size);
+    struct tw_buffer* buffer = tw_find_buffer(context, lowest, copy->size);
     if (!buffer || highest >= buffer->high || buffer->high - highest < copy->size) return 0;
     for (uint32_t lane = 0; lane < TW_LANES; ++lane)
         copy->source[lane] = (const uint8_t*)(uintptr_t)(context->addresses[lane] + buffer->delta);
@@ -115,14 +115,23 @@ static void count_copy(struct tw_context* context, const struct copy* copy, uint
     if (sectors > counts->worst) counts->worst = sectors;
 }
 
+static void watch_copy(struct tw_context* context, const struct copy* copy) {
+    tw_watch_instruction(context, copy->site);
+    for (uint32_t rest = context->watch ? copy->mask : 0; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        tw_watch_copy(context, copy->site, lane, context->addresses[lane], copy->bytes[lane], copy->target[lane], copy->size);
+    }
+}
+
 // values: 32 targets, 32 counts of bytes to read, 32 times the size (uint32_t each).
 void tw_copy(struct tw_context* context, uint32_t site, uint32_t mask) {
     if (!mask) return;
     const uint32_t* values = (const uint32_t*)(const void*)context->values;
     struct tw_copies* copies = copies_of_warp(context);
     struct copy* copy = add_copy(copies);
-    const struct tw_buffer* last = 0;
+    struct tw_buffer* last = 0;
     copy->mask = mask;
+    copy->site = site;
     copy->size = values[2 * TW_LANES];
     memcpy(copy->target, values, sizeof copy->target);
     memcpy(copy->group, copies->committed, sizeof copy->group);
@@ -136,6 +145,7 @@ void tw_copy(struct tw_context* context, uint32_t site, uint32_t mask) {
         if (!check_lane(context, copy, site, lane, &last)) copy->mask &= ~(1u << lane);
     }
     count_copy(context, copy, site);
+    watch_copy(context, copy);
     if (!copy->mask) --copies->count;
 }
 
@@ -153,6 +163,10 @@ static void carry_out_lane(struct tw_context* context, const struct copy* copy, 
 
 static void carry_out(struct tw_context* context, struct copy* copy, uint32_t mask) {
     copy->mask &= ~mask;
+    for (uint32_t rest = context->watch ? mask : 0; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        tw_watch_copied(context, copy->site, lane, copy->target[lane], copy->size);
+    }
     if (mask == UINT32_MAX && copy->whole && copy->size == 16) {
         for (uint32_t lane = 0; lane < TW_LANES; ++lane) memcpy(context->shared + copy->target[lane], copy->source[lane], 16);
     } else if (mask == UINT32_MAX && copy->whole && copy->size == 4) {

@@ -223,12 +223,14 @@ static void update_any(struct tw_context* context, const struct tw_site* site, c
 void tw_atomic(struct tw_context* context, struct tw_warp* warp, uint32_t site_index, uint32_t mask) {
     if (!mask) return;
     tw_count(context, site_index, mask);
+    tw_watch_instruction(context, site_index);
     const struct tw_site* site = &context->sites[site_index];
     struct tw_place place = {0};
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest), size = site->element_bytes;
         const int fault = tw_locate(context, site, context->addresses[lane], &place);
         if (fault < 0 && place.space != TW_LOCAL) {
+            if (context->watch) tw_watch_lane(context, site_index, lane, context->addresses[lane], &place);
             update_any(context, site, &place, lane);
             continue;
         }

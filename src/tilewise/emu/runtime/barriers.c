@@ -20,6 +20,7 @@ static void release(struct tw_context* context, struct tw_warp* warp, const stru
 static void complete_if_all_came(struct tw_context* context, uint32_t number) {
     struct tw_barrier* barrier = &context->block->barriers[number];
     if (!barrier->warps || barrier->warps < expected_warps(context, barrier)) return;
+    tw_watch_barrier(context, number);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         struct tw_warp* warp = tw_warp_at(context, i);
         if (warp->counted && warp->barrier == number) release(context, warp, barrier);
@@ -63,6 +64,7 @@ void tw_come(struct tw_context* context, struct tw_warp* warp, uint32_t site, ui
         if (!(warp->arriving >> number & 1)) warp->arrivals->lanes[number] = 0;
         warp->arriving |= (uint16_t)(1u << number);
         warp->arrivals->lanes[number] |= 1u << lane;
+        tw_watch_arrival(context, number, site, 1u << lane);
         if (!waits) continue;
         warp->arrivals->resume[lane] = resume;
         warp->barrier = number;
@@ -87,16 +89,18 @@ static void count_waiting(struct tw_context* context, struct tw_warp* warp) {
     barrier->threads = warp->threads;
     barrier->lanes += TW_LANES;
     warp->waiting = warp->live;
+    tw_watch_arrival(context, number, warp->wait_site, warp->live);
     count_warp(context, warp, number);
 }
 
 // Warps have come to barriers since the last call: lets those go whose barrier is complete. `all`: every warp that is left has come back
 // with TW_AT_BLOCK_BARRIER.
 void tw_wait(struct tw_context* context, int all) {
-    const int is_complete = all && !(context->block->awaited & 1);
+    const int is_complete = all && !(context->block->awaited & 1) && !context->watch;
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         struct tw_warp* warp = tw_warp_at(context, i);
         if (warp->status != TW_AT_BARRIER || warp->counted) continue;
+        context->warp_index = (uint32_t)i;
         if (is_complete)
             warp->status = warp->yielded = 0;
         else

@@ -76,6 +76,7 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
     block->active = 1;
     block->live_warps = (uint32_t)context->warp_count;
     block->awaited = 0;
+    tw_watch_start(context, block);
     tw_take_up(context, block);
     memset(block->shared, 0, context->shared_bytes);
     memset(block->warps, 0, context->warp_bytes * context->warp_count);
@@ -198,6 +199,7 @@ EXPORT void tw_free(struct tw_context* context) {
     for (uint64_t i = 0; i < context->resident_count; ++i) {
         struct tw_block* block = &context->resident[i];
         tw_free_copies(context, block);
+        tw_watch_free(context, block);
         free(block->shared);
         free(block->warps);
         free(block->arrivals);
@@ -208,11 +210,13 @@ EXPORT void tw_free(struct tw_context* context) {
 
 // Sizes and entry points, for the Python side to check and to fill contexts with.
 EXPORT void tw_abi(uint64_t* sizes, void** functions) {
-    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),  sizeof(struct tw_buffer),      sizeof(struct tw_range),
-                              sizeof(struct tw_site),    sizeof(struct tw_fault), sizeof(struct tw_site_counts), sizeof(struct tw_block)};
-    void* const entries[] = {(void*)tw_access,  (void*)tw_atomic,  (void*)tw_fault,       (void*)tw_print,    (void*)tw_assert,
-                             (void*)tw_count,   (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,     (void*)tw_meet,
-                             (void*)tw_collect, (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait};
+    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),     sizeof(struct tw_buffer),      sizeof(struct tw_range),
+                              sizeof(struct tw_site),    sizeof(struct tw_fault),    sizeof(struct tw_site_counts), sizeof(struct tw_block),
+                              sizeof(struct tw_watch),   sizeof(struct tw_conflict), sizeof(struct tw_unwritten)};
+    void* const entries[] = {(void*)tw_access,      (void*)tw_atomic,    (void*)tw_fault,     (void*)tw_print,
+                             (void*)tw_assert,      (void*)tw_count,     (void*)tw_resolve,   (void*)tw_next,
+                             (void*)tw_come,        (void*)tw_meet,      (void*)tw_collect,   (void*)tw_copy,
+                             (void*)tw_copy_commit, (void*)tw_copy_wait, (void*)tw_warp_sync, (void*)tw_fence};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

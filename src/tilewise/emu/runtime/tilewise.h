@@ -101,6 +101,11 @@ struct tw_warp {
 // A buffer of the launch: virtual addresses low..high (high exclusive) stand at address + delta in this process.
 struct tw_buffer {
     uint64_t low, high, delta, space, writable;
+    uint64_t touched;        // TW_READS, TW_WRITES: what kernels have done with it
+    uint64_t is_shadowed;    // accesses are remembered
+    uint8_t* stores;         // of a buffer without contents: whether each site has written it
+    uint8_t* written;        // a bit a byte; 0: all have contents
+    struct tw_page** pages;  // of remembered accesses, made when first needed
 };
 
 // The last buffer that a group of accesses fell in: its lowest byte, at address a, is inside if a - low < starts. All zero: none yet.
@@ -114,6 +119,19 @@ struct tw_site {
     uint32_t aligned;    // a barrier that all lanes of a warp must come to together
     uint32_t operation;  // enum tw_operation of an atomic
     uint32_t type;       // enum tw_number of its elements
+    uint32_t traits;     // enum tw_trait, for who watches accesses
+};
+
+// What an access means for others.
+enum tw_trait {
+    TW_READS = 1,  // and its thread sees the value
+    TW_WRITES = 2,
+    TW_STRONG = 4,    // volatile, relaxed, acquire, release or atomic: two of them are no race
+    TW_ACQUIRES = 8,  // its thread knows from then on what the one knew that wrote the value
+    TW_RELEASES = 16,
+    TW_OF_BLOCK = 32,  // for threads of its block alone
+    TW_COPIES = 64,    // cp.async: what it writes
+    TW_UPDATES = 128,  // an atomic: what is known of the value that it changes is known of the new one
 };
 
 struct tw_buffer;
@@ -123,7 +141,7 @@ struct tw_place {
     uint8_t* bytes;
     uint64_t offset;
     enum tw_space space;
-    const struct tw_buffer* buffer;  // that it stands in, if in any
+    struct tw_buffer* buffer;  // that it stands in, if in any
 };
 
 struct tw_site_counts {
@@ -142,6 +160,33 @@ struct tw_fault {
     char text[120];  // what was asserted
 };
 
+// Two instructions that accessed the same bytes, unordered: the first example, and what is common to all.
+struct tw_conflict {
+    uint32_t space, is_pending;
+    uint32_t sites[2], threads[2], iterations[2], sequences[2];
+    uint64_t blocks[2];
+    uint64_t address, count;
+    uint32_t in_warp, across_blocks, same_value, needs_fence;  // in all; in one; in all; in all
+};
+
+// A load of bytes that nobody has written.
+struct tw_unwritten {
+    uint32_t space, site, thread, iteration;
+    uint64_t block, address, count;
+};
+
+// What watching a launch has found, and what it stores that in.
+struct tw_watch {
+    struct tw_conflict* conflicts;
+    struct tw_unwritten* unwritten;
+    uint64_t conflict_count, conflict_capacity, unwritten_count, unwritten_capacity, lost;
+    uint32_t* passes;                // for each site: barriers that ended an era there
+    uint32_t* orders;                // for each site: whether one of those alone ordered two accesses
+    struct tw_locations* locations;  // that flags and atomics stand at
+    uint64_t site_count;
+    uint64_t again;  // a buffer that was read, and not remembered, has been written: run once more and remember it
+};
+
 // A barrier of a block.
 struct tw_barrier {
     uint32_t warps;        // that have come
@@ -157,6 +202,8 @@ struct tw_block {
     uint8_t *shared, *warps, *local;
     struct tw_arrivals* arrivals;  // one a warp
     struct tw_copies* copies;      // one a warp, made when the first copy is asked for
+    struct tw_order* order;        // of its accesses, and the words of shared memory: where they are watched
+    struct tw_cell* cells;
     struct tw_barrier barriers[TW_BARRIERS];
 };
 
@@ -181,7 +228,8 @@ struct tw_context {
     uint64_t* histograms;
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
-    void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait;
+    void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait,
+        *warp_sync, *fence;
     uint64_t shared_bytes, local_bytes, cleared_local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
@@ -190,8 +238,9 @@ struct tw_context {
 
     struct tw_site_counts* site_counts;
     const struct tw_site* sites;
-    const struct tw_buffer* buffers;
+    struct tw_buffer* buffers;
     uint64_t buffer_count;
+    struct tw_watch* watch;  // 0: accesses are not watched
     struct tw_fault* faults;
     uint64_t fault_count, fault_capacity, faults_lost;
     uint64_t barriers;
@@ -235,6 +284,18 @@ void tw_come(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, 
 void tw_copy(struct tw_context*, uint32_t site, uint32_t mask);
 void tw_copy_commit(struct tw_context*, uint32_t mask);
 void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
+void tw_warp_sync(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t unused);
+void tw_fence(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t is_of_block);
+
+// Watching accesses: these do nothing unless context->watch.
+void tw_watch_start(struct tw_context*, struct tw_block*);
+void tw_watch_instruction(struct tw_context*, uint32_t site);
+void tw_watch_lane(struct tw_context*, uint32_t site, uint32_t lane, uint64_t address, const struct tw_place*);
+void tw_watch_copy(struct tw_context*, uint32_t site, uint32_t lane, uint64_t source, uint32_t bytes, uint32_t target, uint32_t size);
+void tw_watch_copied(struct tw_context*, uint32_t site, uint32_t lane, uint32_t target, uint32_t size);
+void tw_watch_arrival(struct tw_context*, uint32_t barrier, uint32_t site, uint32_t lanes);
+void tw_watch_barrier(struct tw_context*, uint32_t barrier);
+void tw_watch_free(struct tw_context*, struct tw_block*);
 
 // Inside the runtime.
 static inline struct tw_warp* tw_warp_at(const struct tw_context* context, uint64_t index) {
@@ -253,7 +314,7 @@ void tw_take_up(struct tw_context*, struct tw_block*);
 enum tw_space tw_space_of(uint64_t address);
 int tw_read(const struct tw_context*, uint32_t lane, uint64_t address, void* bytes, uint32_t size);
 int tw_locate(const struct tw_context*, const struct tw_site*, uint64_t address, struct tw_place*);
-const struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
+struct tw_buffer* tw_find_buffer(const struct tw_context*, uint64_t address, uint64_t bytes);
 uint32_t tw_count_sectors(const uint64_t* addresses, uint32_t mask, uint32_t bytes);
 void tw_forget_copies(struct tw_context*);
 void tw_free_copies(const struct tw_context*, struct tw_block*);

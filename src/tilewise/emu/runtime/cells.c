@@ -1,0 +1,219 @@
+// The accesses to one word: which of them a new one is in conflict with, and which are worth remembering.
+//
+// Of each instruction two threads are remembered, of two warps if there are such: then any later thread is in conflict with one of them if
+// it is with any, and across warps if it is so with any.
+#include "shadow.h"
+
+static const uint32_t NO_ENTRY = UINT32_MAX;
+
+static uint32_t warp_of(struct tw_entry entry) { return tw_thread_of(entry) / TW_LANES; }
+
+static uint32_t at_most(uint32_t value, uint32_t limit) { return value < limit ? value : limit; }
+
+static struct tw_entry entry_of(const struct tw_context* context, const struct tw_touch* touch) {
+    const struct tw_order* order = context->block->order;
+    return (struct tw_entry){
+        .clock = (uint16_t)at_most(order->threads[touch->thread].clock, UINT16_MAX),
+        .sequence = (uint16_t)at_most(order->sequence[touch->thread / TW_LANES], UINT16_MAX),
+        .who = (uint16_t)(touch->thread | touch->bytes << 10 | touch->is_pending << 14),
+        .site = (uint16_t)touch->site,
+    };
+}
+
+// What an instruction does in a space: a copy reads global and writes shared memory.
+static uint32_t traits_in(const struct tw_context* context, enum tw_space space, uint32_t site) {
+    const uint32_t traits = context->sites[site].traits;
+    return traits & TW_COPIES && space == TW_GLOBAL ? TW_READS : traits;
+}
+
+// Whether two accesses to a word can be a race at all, whatever orders them.
+static int can_conflict(uint32_t traits, const struct tw_touch* touch, struct tw_entry entry, int is_same_block) {
+    if (!(tw_bytes_of(entry) & touch->bytes) || !((traits | touch->traits) & TW_WRITES)) return 0;
+    if (is_same_block && tw_thread_of(entry) == touch->thread && !tw_is_pending(entry)) return 0;
+    if (!(traits & touch->traits & TW_STRONG)) return 1;
+    return !is_same_block && ((traits | touch->traits) & TW_OF_BLOCK);
+}
+
+static struct tw_conflict* conflict_between(struct tw_watch* watch, enum tw_space space, uint32_t one, uint32_t other,
+                                            uint32_t is_pending) {
+    for (uint64_t i = 0; i < watch->conflict_count; ++i) {
+        struct tw_conflict* conflict = &watch->conflicts[i];
+        const int same = (conflict->sites[0] == one && conflict->sites[1] == other) ||
+                         (conflict->sites[0] == other && conflict->sites[1] == one && !is_pending);
+        if (same && conflict->space == space && conflict->is_pending == is_pending) return conflict;
+    }
+    if (watch->conflict_count == watch->conflict_capacity) {
+        watch->lost += 1;
+        return 0;
+    }
+    struct tw_conflict* conflict = &watch->conflicts[watch->conflict_count++];
+    *conflict = (struct tw_conflict){.space = space, .is_pending = is_pending, .sites = {one, other}};
+    conflict->in_warp = conflict->same_value = conflict->needs_fence = 1;
+    return conflict;
+}
+
+static void report(struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint64_t block, uint32_t era) {
+    struct tw_watch* watch = context->watch;
+    struct tw_conflict* conflict = conflict_between(watch, touch->space, entry.site, touch->site, tw_is_pending(entry));
+    if (!conflict) return;
+    const struct tw_order* order = context->block->order;
+    const int is_same_block = block == context->block->number;
+    const uint32_t both = traits_in(context, touch->space, entry.site) & touch->traits;
+    if (!conflict->count++) {
+        const uint64_t sites = watch->site_count;
+        conflict->threads[0] = tw_thread_of(entry), conflict->threads[1] = touch->thread;
+        conflict->blocks[0] = block, conflict->blocks[1] = context->block->number;
+        conflict->iterations[0] = is_same_block ? order->executed[warp_of(entry) * sites + entry.site] : 0;
+        conflict->iterations[1] = order->executed[touch->thread / TW_LANES * sites + touch->site];
+        conflict->sequences[0] = is_same_block ? entry.sequence : 0;
+        conflict->sequences[1] = is_same_block ? order->sequence[touch->thread / TW_LANES] : 0;
+        conflict->address = touch->address;
+    }
+    conflict->in_warp &= is_same_block && warp_of(entry) == touch->thread / TW_LANES;
+    conflict->across_blocks |= !is_same_block;
+    conflict->same_value &= (both & TW_WRITES) && touch->same_value;
+    conflict->needs_fence &= !tw_is_pending(entry) && tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
+}
+
+// Whether an access comes before all that its thread does from now on; those before the last barrier for all do.
+static int is_known(const struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry) {
+    const struct tw_block* block = context->block;
+    return tw_is_known(context, TW_STRICT, touch->thread, block->number, block->order->era, entry);
+}
+
+// An access of an earlier era: if one barrier instruction alone stands between the two, it is needed.
+static void note_barrier(struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint32_t era) {
+    const struct tw_order* order = context->block->order;
+    if (era < order->run_start || era < order->first_era) return;
+    if (order->run_site < context->watch->site_count && can_conflict(traits_in(context, touch->space, entry.site), touch, entry, 1))
+        context->watch->orders[order->run_site] = 1;
+}
+
+// Makes a word's entries those of this era. Copies that nobody has waited for stay.
+static void bring_up(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
+    const struct tw_order* order = context->block->order;
+    if (cell->era == order->era) return;
+    uint8_t kept = 0;
+    for (uint32_t i = 0; i < cell->count && cell->era >= order->first_era; ++i) {
+        if (tw_is_pending(cell->entries[i]))
+            cell->entries[kept++] = cell->entries[i];
+        else
+            note_barrier(context, touch, cell->entries[i], cell->era);
+    }
+    if (cell->era < order->first_era) cell->valid = 0;
+    cell->count = kept;
+    cell->era = order->era;
+}
+
+// Which entry a new one takes the place of: the number of entries to be added, NO_ENTRY to be left out.
+static uint32_t place_of(const struct tw_context* context, const struct tw_cell* cell, const struct tw_touch* touch,
+                         struct tw_entry entry) {
+    uint32_t same[2] = {0}, found = 0;
+    for (uint32_t i = 0; i < cell->count; ++i) {
+        const struct tw_entry old = cell->entries[i];
+        if (old.site != entry.site || tw_is_pending(old) || tw_is_pending(entry)) continue;
+        if ((old.who & ~(15 << 10)) == (entry.who & ~(15 << 10)) && !(tw_bytes_of(old) & ~tw_bytes_of(entry))) return i;
+        if (!(tw_bytes_of(old) & tw_bytes_of(entry))) continue;
+        if (found < 2) same[found] = i;
+        found += 1;
+    }
+    if (found < 2) return cell->count;
+    for (uint32_t i = 0; i < 2; ++i)
+        if (is_known(context, touch, cell->entries[same[i]])) return same[i];
+    const uint32_t one = warp_of(cell->entries[same[0]]), other = warp_of(cell->entries[same[1]]);
+    return one == other && warp_of(entry) != one ? same[1] : NO_ENTRY;
+}
+
+static void remember(const struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
+    const struct tw_entry entry = entry_of(context, touch);
+    uint32_t place = place_of(context, cell, touch, entry);
+    if (place == NO_ENTRY) return;
+    for (uint32_t i = 0; place == TW_ENTRIES && i < cell->count; ++i)
+        if (!tw_is_pending(cell->entries[i]) && is_known(context, touch, cell->entries[i])) place = i;
+    if (place == TW_ENTRIES) {  // the oldest goes
+        for (uint32_t i = 1; i < TW_ENTRIES; ++i) cell->entries[i - 1] = cell->entries[i];
+        place = TW_ENTRIES - 1;
+    }
+    if (place == cell->count) cell->count += 1;
+    cell->entries[place] = entry;
+}
+
+static int has_pending(const struct tw_cell* cell, uint32_t bytes) {
+    for (uint32_t i = 0; i < cell->count; ++i)
+        if (tw_is_pending(cell->entries[i]) && tw_bytes_of(cell->entries[i]) & bytes) return 1;
+    return 0;
+}
+
+// One lane's access to a word of shared memory; returns the bytes that it reads and nobody has written.
+uint32_t tw_touch_shared(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
+    bring_up(context, cell, touch);
+    for (uint32_t i = 0; i < cell->count; ++i) {
+        const struct tw_entry entry = cell->entries[i];
+        if (!can_conflict(traits_in(context, TW_SHARED, entry.site), touch, entry, 1)) continue;
+        if (tw_is_pending(entry) || !is_known(context, touch, entry))
+            report(context, touch, entry, context->block->number, context->block->order->era);
+    }
+    remember(context, cell, touch);
+    const uint32_t missing = touch->traits & TW_READS && !has_pending(cell, touch->bytes) ? touch->bytes & ~cell->valid : 0;
+    if (touch->traits & TW_WRITES) cell->valid |= (uint8_t)touch->bytes;
+    return missing;
+}
+
+// A copy is carried out: from now on it is a write of its thread like any other.
+void tw_settle_copy(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
+    bring_up(context, cell, touch);
+    for (uint32_t i = 0; i < cell->count; ++i) {
+        struct tw_entry* entry = &cell->entries[i];
+        if (tw_is_pending(*entry) && entry->site == touch->site && tw_thread_of(*entry) == touch->thread) *entry = entry_of(context, touch);
+    }
+}
+
+// -- global memory
+
+static int is_global_known(const struct tw_context* context, const struct tw_touch* touch, const struct tw_global_entry* old) {
+    return tw_is_known(context, TW_STRICT, touch->thread, old->block, old->era, old->entry);
+}
+
+// Leaves out what a new access stands for as well: what comes before it, but for writes before a read.
+static void thin_out(const struct tw_context* context, struct tw_global_cell* cell, const struct tw_touch* touch) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < cell->count; ++i) {
+        const struct tw_global_entry old = cell->entries[i];
+        const uint32_t traits = traits_in(context, TW_GLOBAL, old.entry.site);
+        const int stands_for = (touch->traits & TW_WRITES || !(traits & TW_WRITES)) && (!(touch->traits & TW_STRONG) || traits & TW_STRONG);
+        const int inside = !(tw_bytes_of(old.entry) & ~touch->bytes);
+        if (!stands_for || !inside || !is_global_known(context, touch, &old)) cell->entries[kept++] = old;
+    }
+    cell->count = kept;
+}
+
+static void remember_global(const struct tw_context* context, struct tw_global_cell* cell, const struct tw_touch* touch) {
+    thin_out(context, cell, touch);
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < cell->count; ++i) same += cell->entries[i].entry.site == touch->site;
+    if (same >= 2) return;
+    uint32_t place = cell->count;
+    if (place == TW_GLOBAL_ENTRIES) {  // a read goes, or the oldest
+        place = 0;
+        for (uint32_t i = TW_GLOBAL_ENTRIES; i-- > 0;)
+            if (!(traits_in(context, TW_GLOBAL, cell->entries[i].entry.site) & TW_WRITES)) place = i;
+        cell->count -= 1;
+    }
+    cell->count += 1;
+    const struct tw_block* block = context->block;
+    cell->entries[place] = (struct tw_global_entry){(uint32_t)block->number, block->order->era, entry_of(context, touch)};
+}
+
+// One lane's access to a word of a buffer.
+void tw_touch_global(struct tw_context* context, struct tw_global_cell* cell, const struct tw_touch* touch) {
+    for (uint32_t i = 0; i < cell->count; ++i) {
+        const struct tw_global_entry old = cell->entries[i];
+        const int is_same_block = old.block == context->block->number;
+        if (!can_conflict(traits_in(context, TW_GLOBAL, old.entry.site), touch, old.entry, is_same_block)) continue;
+        if (!is_global_known(context, touch, &old))
+            report(context, touch, old.entry, old.block, old.era);
+        else if (is_same_block && old.era < context->block->order->era)
+            note_barrier(context, touch, old.entry, old.era);
+    }
+    remember_global(context, cell, touch);
+}
