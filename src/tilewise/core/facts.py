@@ -46,6 +46,8 @@ class Fault:
     """Of a global address: the nearest array, such as "argument 2"; empty if none is near."""
     barrier: int | None = None
     """The barrier at which threads wait; None where they wait for something else, or not at all."""
+    place: Place | None = None
+    """Where the instruction stands, in the innermost function that was inlined; None without line information."""
     wrapped: bool = False
     """Whether the address was computed in 32 bits that do not hold its true value."""
 

@@ -22,7 +22,7 @@ NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "
 """enum tw_number."""
 PATIENCE = 32
 """Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
-READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES = (1 << bit for bit in range(8))
+READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES, VOLATILE = (1 << bit for bit in range(9))
 """enum tw_trait."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED, AT_BLOCK_BARRIER = range(1, 10)
@@ -40,6 +40,7 @@ FAULT_KINDS = (
     "trap",
     "failed assertion",
     "deadlock",
+    "missing lanes",
 )
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
@@ -48,9 +49,11 @@ BAD_JUMP, TRAP = 7, 9
 """Of them, what compiled kernels report themselves."""
 ENDLESS = 11
 """The deadlock that is not at a barrier of the block."""
+READS_ABSENT = 12
+"""Missing lanes that nobody waits for: values of theirs are read."""
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
-    *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence"),
+    *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence", "shuffle"),
 )
 """Fields of Context that compiled kernels call through."""
 
@@ -159,13 +162,19 @@ class Unwritten(ctypes.Structure):
     ]
 
 
+class Short(ctypes.Structure):
+    """struct tw_short."""
+
+    _fields_ = [*((name, c_uint64) for name in ("count", "block")), *((name, c_uint32) for name in ("thread", "unused"))]
+
+
 class Watch(ctypes.Structure):
     """struct tw_watch."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("conflicts", "unwritten")),
         *((name, c_uint64) for name in ("conflict_count", "conflict_capacity", "unwritten_count", "unwritten_capacity", "lost")),
-        *((name, c_void_p) for name in ("passes", "orders", "locations")),
+        *((name, c_void_p) for name in ("shorts", "passes", "orders", "locations")),
         *((name, c_uint64) for name in ("site_count", "again")),
     ]
 

@@ -282,6 +282,8 @@ def _traits(step: Step) -> int:
             return 0
     if words & STRONG_WORDS:
         traits |= abi.STRONG
+    if "volatile" in words:
+        traits |= abi.VOLATILE
     if words & {"acquire", "acq_rel"}:
         traits |= abi.ACQUIRES
     if words & {"release", "acq_rel"}:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from tilewise.core.facts import Access, AccessKind, Conflict, Fault, IdleBarrier, Observed, Uninitialised, Unwritten
+from tilewise.core.facts import Access, AccessKind, Conflict, Fault, IdleBarrier, Observed, ShortBarrier, Uninitialised, Unwritten
 from tilewise.core.launch import Dim3, Launch
 from tilewise.core.place import Place
 from tilewise.emu import abi
@@ -31,7 +31,7 @@ def describe(
 ) -> Observed:
     """Return all that was seen of a launch; of one that was not watched, its faults."""
     if watching is None:
-        return Observed(faults, (), (), (), (), faults_lost)
+        return Observed(faults, (), (), (), (), (), faults_lost)
     reader = _Reader(blueprint, launch, buffers, watching)
     return Observed(
         faults=faults,
@@ -39,6 +39,7 @@ def describe(
         uninitialised=tuple(_merge(reader.uninitialised(), _load_key, _add_counts)),
         unwritten=tuple(reader.unwritten()),
         idle_barriers=tuple(reader.idle_barriers()),
+        short_barriers=tuple(reader.short_barriers()),
         lost=faults_lost + int(watching.raw.lost),
     )
 
@@ -65,8 +66,9 @@ def _load_key(fact: Uninitialised) -> object:
 
 
 def _join_conflicts(one: Conflict, other: Conflict) -> Conflict:
+    example = one if one.first.kind != "read" and one.second.kind != "read" else other  # where both write, that is what counts
     return replace(
-        one,
+        example,
         in_warp=one.in_warp and other.in_warp,
         across_blocks=one.across_blocks or other.across_blocks,
         same_value=one.same_value and other.same_value,
@@ -141,6 +143,12 @@ class _Reader:
         for index, site in enumerate(self._blueprint.sites):
             if watching.passes[index] and not watching.orders[index] and ".red" not in site.opcode:
                 yield IdleBarrier(place_of(site), int(watching.passes[index]))
+
+    def short_barriers(self) -> Iterator[ShortBarrier]:
+        """Barriers passed after lanes of the same warp had left the kernel."""
+        for raw, site in zip(self._watching.shorts, self._blueprint.sites, strict=False):
+            if raw.count:
+                yield ShortBarrier(place_of(site), self._block(int(raw.block)), self._thread(raw.thread), int(raw.count))
 
     def _stores_to(self, index: int) -> tuple[Place, ...]:
         """The instructions that store to a buffer without contents."""

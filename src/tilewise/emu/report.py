@@ -32,6 +32,7 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
         thread=(linear % x, linear // x % y, linear // (x * y)),
         detail=_detail(kind, raw, site, buffers),
         count=int(raw.count),
+        place=site.source,
         space=_space(raw, site),
         access=ACCESSES.get(site.kind),
         array=_nearest_array(int(raw.address), buffers) if _space(raw, site) == "global" else "",
@@ -76,6 +77,8 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
         if kind == "deadlock":
             came = f"{raw.arrived} of {raw.expected} warps have come"
             return f"{_waiting_warps(raw)} at barrier {raw.address}, to which {came}: nobody can go on"
+        if raw.kind == abi.READS_ABSENT:
+            return f"lanes {raw.mask:#010x} of warp {raw.warp} read values of lanes {raw.address:#010x}, which take no part"
         if kind == "missing lanes":
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"

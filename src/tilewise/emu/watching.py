@@ -22,6 +22,7 @@ class Watching:
         sites = max(1, len(blueprint.sites))
         self.conflicts = (abi.Conflict * CONFLICTS_KEPT)()
         self.unwritten = (abi.Unwritten * UNWRITTEN_KEPT)()
+        self.shorts = (abi.Short * sites)()
         self.passes = (ctypes.c_uint32 * sites)()
         self.orders = (ctypes.c_uint32 * sites)()
         self.written = {index: (ctypes.c_uint8 * ((buffers[index].high - buffers[index].low) // 8 + 1))() for index in empty}
@@ -35,6 +36,7 @@ class Watching:
             unwritten=ctypes.addressof(self.unwritten),
             conflict_capacity=CONFLICTS_KEPT,
             unwritten_capacity=UNWRITTEN_KEPT,
+            shorts=ctypes.addressof(self.shorts),
             passes=ctypes.addressof(self.passes),
             orders=ctypes.addressof(self.orders),
             site_count=sites,

@@ -1,12 +1,17 @@
-"""Telling the runtime, in kernels that are observed, of what orders memory without accessing it: fences and __syncwarp."""
+"""Telling the runtime, in kernels that are observed, of what it does not see: fences, __syncwarp, shuffles by some lanes."""
 
 from __future__ import annotations
 
+from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.step import Step
+from tilewise.emu.patterns import LANES
 
 FENCES = ("fence", "membar")
 WARP_SYNC = "bar.warp.sync"
+SHUFFLE = "shfl.sync"
+SHUFFLES = ("up", "down", "bfly", "idx")
+"""In the order of the runtime's."""
 
 
 def tell_order(body: Body, step: Step) -> None:
@@ -14,9 +19,28 @@ def tell_order(body: Body, step: Step) -> None:
     opcode = step.instruction.opcode
     words = opcode.split(".")
     field = "fence" if words[0] in FENCES else "warp_sync" if opcode == WARP_SYNC else ""
-    if not field:
+    if field:
+        _call(body, field, f"i32 {_active(body)}, i32 {int('cta' in words)}")
+
+
+def tell_shuffle(body: Body, step: Step) -> None:
+    """Emit a call of the runtime before a shuffle in which not all lanes need take part."""
+    if not step.instruction.opcode.startswith(SHUFFLE) or not (body.careful or body.guard is not None):
         return
-    lanes, mask = body.lanes, body.mask or "-1"
-    if body.guard is not None:
-        mask = lanes.define(f"and i32 {mask}, {lanes.mask_bits(body.guard)}")
-    lanes.emit(f"call void {body.context_field(field)}(ptr %context, ptr %warp, i32 {mask}, i32 {int('cta' in words)})")
+    operands = [body.value(*source) for source in step.sources[1:3]]
+    mode = SHUFFLES.index(step.modifiers["mode"].strip("."))
+    for index, operand in enumerate(operands):
+        value = operand or Value("i32", "0")
+        place = body.context_address("values", 4 * LANES * index)
+        body.lanes.emit(f"store {vector_type('i32')} {body.lanes.vector(value)}, ptr {place}")
+    _call(body, "shuffle", f"i32 {step.site}, i32 {_active(body)}, i32 {mode}")
+
+
+def _call(body: Body, field: str, arguments: str) -> None:
+    body.lanes.emit(f"call void {body.context_field(field)}(ptr %context, ptr %warp, {arguments})")
+
+
+def _active(body: Body) -> str:
+    """The lanes that carry out the instruction at hand."""
+    mask = body.mask or "-1"
+    return mask if body.guard is None else body.lanes.define(f"and i32 {mask}, {body.lanes.mask_bits(body.guard)}")

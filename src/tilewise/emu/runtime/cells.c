@@ -31,7 +31,9 @@ static int can_conflict(uint32_t traits, const struct tw_touch* touch, struct tw
     if (!(tw_bytes_of(entry) & touch->bytes) || !((traits | touch->traits) & TW_WRITES)) return 0;
     if (is_same_block && tw_thread_of(entry) == touch->thread && !tw_is_pending(entry)) return 0;
     if (!(traits & touch->traits & TW_STRONG)) return 1;
-    return !is_same_block && ((traits | touch->traits) & TW_OF_BLOCK);
+    if (!is_same_block) return ((traits | touch->traits) & TW_OF_BLOCK) != 0;
+    const int in_warp = warp_of(entry) == touch->thread / TW_LANES;
+    return touch->space == TW_SHARED && in_warp && traits & touch->traits & TW_VOLATILE;
 }
 
 static struct tw_conflict* conflict_between(struct tw_watch* watch, enum tw_space space, uint32_t one, uint32_t other,
@@ -85,7 +87,9 @@ static int is_known(const struct tw_context* context, const struct tw_touch* tou
 static void note_barrier(struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint32_t era) {
     const struct tw_order* order = context->block->order;
     if (era < order->run_start || era < order->first_era) return;
-    if (order->run_site < context->watch->site_count && can_conflict(traits_in(context, touch->space, entry.site), touch, entry, 1))
+    const uint32_t traits = traits_in(context, touch->space, entry.site), both = traits & touch->traits;
+    if (order->run_site >= context->watch->site_count || tw_thread_of(entry) == touch->thread) return;
+    if (tw_bytes_of(entry) & touch->bytes && (traits | touch->traits) & TW_WRITES && !(both & TW_UPDATES))
         context->watch->orders[order->run_site] = 1;
 }
 

@@ -334,6 +334,16 @@ static void begin_era(const struct tw_context* context, struct tw_order* order, 
     if (site != MANY_SITES) context->watch->passes[site] += 1;
 }
 
+// A warp passes a barrier: notes if others of its lanes have left the kernel, which nobody waited for.
+static void note_missing(const struct tw_context* context, const struct tw_warp* warp, uint64_t index) {
+    const uint64_t threads = context->threads - TW_LANES * index;
+    const uint32_t all = threads >= TW_LANES ? UINT32_MAX : (1u << threads) - 1;
+    struct tw_short* known = &context->watch->shorts[warp->wait_site];
+    if (warp->live == all || known->count++) return;
+    known->block = context->block->number;
+    known->thread = (uint32_t)(TW_LANES * index) + (uint32_t)__builtin_ctz(warp->waiting);
+}
+
 // A barrier is complete; the warps that wait there have not gone on yet.
 void tw_watch_barrier(struct tw_context* context, uint32_t barrier) {
     if (!context->watch) return;
@@ -341,7 +351,9 @@ void tw_watch_barrier(struct tw_context* context, uint32_t barrier) {
     uint32_t all = 1;
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         const struct tw_warp* warp = tw_warp_at(context, i);
-        all &= !warp->live || (warp->counted && warp->barrier == barrier);
+        const int waits = warp->counted && warp->barrier == barrier;
+        all &= waits || warp->status == TW_EXITED;
+        if (waits) note_missing(context, warp, i);
     }
     if (all) {
         begin_era(context, order, order->sites[barrier] == MANY_SITES ? MANY_SITES : order->sites[barrier] - 1);

@@ -213,10 +213,10 @@ EXPORT void tw_abi(uint64_t* sizes, void** functions) {
     const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),     sizeof(struct tw_buffer),      sizeof(struct tw_range),
                               sizeof(struct tw_site),    sizeof(struct tw_fault),    sizeof(struct tw_site_counts), sizeof(struct tw_block),
                               sizeof(struct tw_watch),   sizeof(struct tw_conflict), sizeof(struct tw_unwritten)};
-    void* const entries[] = {(void*)tw_access,      (void*)tw_atomic,    (void*)tw_fault,     (void*)tw_print,
-                             (void*)tw_assert,      (void*)tw_count,     (void*)tw_resolve,   (void*)tw_next,
-                             (void*)tw_come,        (void*)tw_meet,      (void*)tw_collect,   (void*)tw_copy,
-                             (void*)tw_copy_commit, (void*)tw_copy_wait, (void*)tw_warp_sync, (void*)tw_fence};
+    void* const entries[] = {(void*)tw_access,  (void*)tw_atomic,  (void*)tw_fault,       (void*)tw_print,     (void*)tw_assert,
+                             (void*)tw_count,   (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,      (void*)tw_meet,
+                             (void*)tw_collect, (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait, (void*)tw_warp_sync,
+                             (void*)tw_fence,   (void*)tw_shuffle};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

@@ -191,3 +191,27 @@ void tw_watch_copied(struct tw_context* context, uint32_t site, uint32_t lane, u
         tw_settle_copy(context, &context->block->cells[word], &touch);
     }
 }
+
+// The lane that `lane` reads from in a shuffle [PTX ISA, "shfl.sync"]; itself if that is out of range. Modes: up, down, bfly, idx.
+static uint32_t source_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c) {
+    const uint32_t segment = c >> 8 & 31, last = (lane & segment) | (c & 31 & ~segment), distance = b & 31;
+    const int32_t sources[] = {(int32_t)lane - (int32_t)distance, (int32_t)(lane + distance), (int32_t)(lane ^ distance),
+                               (int32_t)((lane & segment) | (distance & ~segment))};
+    const int in_range = mode == 0 ? sources[0] >= (int32_t)last : sources[mode] <= (int32_t)last;
+    return in_range ? (uint32_t)sources[mode] : lane;
+}
+
+// Some lanes of a warp shuffle: reports those that read from lanes which take no part. values: 32 operands b, then 32 operands c.
+void tw_shuffle(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask, uint32_t mode) {
+    const uint32_t* values = (const uint32_t*)(const void*)context->values;
+    uint32_t readers = 0, absent = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest), source = source_lane(mode, lane, values[lane], values[TW_LANES + lane]);
+        if (mask >> source & 1) continue;
+        readers |= 1u << lane;
+        absent |= 1u << source;
+    }
+    if (!readers) return;
+    struct tw_fault* fault = tw_report(context, warp, TW_READS_ABSENT, site, (uint32_t)__builtin_ctz(readers), absent);
+    if (fault && fault->count == 1) fault->mask = readers;
+}

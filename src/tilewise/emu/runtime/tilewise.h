@@ -46,7 +46,8 @@ enum tw_fault_kind {
     TW_STACK_OVERFLOW = 8,
     TW_TRAP = 9,
     TW_ASSERT = 10,
-    TW_ENDLESS = 11,  // lanes go round a loop, or wait for others of their warp, and nobody changes anything
+    TW_ENDLESS = 11,       // lanes go round a loop, or wait for others of their warp, and nobody changes anything
+    TW_READS_ABSENT = 12,  // lanes shuffle values from lanes that take no part
 };
 
 // What tw_collect does, in the order of across.COLLECTIVES.
@@ -129,9 +130,10 @@ enum tw_trait {
     TW_STRONG = 4,    // volatile, relaxed, acquire, release or atomic: two of them are no race
     TW_ACQUIRES = 8,  // its thread knows from then on what the one knew that wrote the value
     TW_RELEASES = 16,
-    TW_OF_BLOCK = 32,  // for threads of its block alone
-    TW_COPIES = 64,    // cp.async: what it writes
-    TW_UPDATES = 128,  // an atomic: what is known of the value that it changes is known of the new one
+    TW_OF_BLOCK = 32,   // for threads of its block alone
+    TW_COPIES = 64,     // cp.async: what it writes
+    TW_VOLATILE = 256,  // strong, but lanes of a warp that exchange values by it need a __syncwarp all the same
+    TW_UPDATES = 128,   // an atomic: what is known of the value that it changes is known of the new one
 };
 
 struct tw_buffer;
@@ -175,11 +177,18 @@ struct tw_unwritten {
     uint64_t block, address, count;
 };
 
+// Warps that passed a barrier after lanes of theirs had left the kernel: how often, and the first of them.
+struct tw_short {
+    uint64_t count, block;
+    uint32_t thread, unused;
+};
+
 // What watching a launch has found, and what it stores that in.
 struct tw_watch {
     struct tw_conflict* conflicts;
     struct tw_unwritten* unwritten;
     uint64_t conflict_count, conflict_capacity, unwritten_count, unwritten_capacity, lost;
+    struct tw_short* shorts;         // for each site
     uint32_t* passes;                // for each site: barriers that ended an era there
     uint32_t* orders;                // for each site: whether one of those alone ordered two accesses
     struct tw_locations* locations;  // that flags and atomics stand at
@@ -229,7 +238,7 @@ struct tw_context {
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
     void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait,
-        *warp_sync, *fence;
+        *warp_sync, *fence, *shuffle;
     uint64_t shared_bytes, local_bytes, cleared_local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
@@ -286,6 +295,7 @@ void tw_copy_commit(struct tw_context*, uint32_t mask);
 void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
 void tw_warp_sync(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t unused);
 void tw_fence(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t is_of_block);
+void tw_shuffle(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t mode);
 
 // Watching accesses: these do nothing unless context->watch.
 void tw_watch_start(struct tw_context*, struct tw_block*);
