@@ -7,8 +7,10 @@ import functools
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
+from commanding import Tilewise, Write
 from hypothesis import settings
 
 settings.register_profile("local", deadline=None)  # the first example may compile a kernel
@@ -16,6 +18,24 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 CACHE = pytest.StashKey[str]()
+
+
+@pytest.fixture
+def tilewise(capsys: pytest.CaptureFixture[str]) -> Tilewise:
+    """The command line."""
+    return Tilewise(capsys)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes files for it."""
+
+    def write_file(text: str, name: str = "k.cu") -> Path:
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write_file
 
 
 def pytest_configure(config: pytest.Config) -> None:

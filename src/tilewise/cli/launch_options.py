@@ -27,6 +27,12 @@ Grid = Annotated[
 Block = Annotated[str | None, typer.Option("--block", metavar="X,Y,Z", help="Threads of a block.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", metavar="X,Y,Z", help="Blocks of a cluster.")]
 Smem = Annotated[str | None, typer.Option("--smem", metavar="BYTES", help="Dynamic shared memory of a block.")]
+MaxDynamicSmem = Annotated[
+    str | None,
+    typer.Option(
+        "--max-dynamic-smem", metavar="BYTES", help="Dynamic shared memory that the host allows the kernel, above 48 KB."
+    ),
+]
 Arg = Annotated[
     list[str] | None,
     typer.Option("--arg", metavar="NAME=VALUE", help="Once a parameter, in order: n=64, a=1.5, 'A=f32[n,n]:normal', 'A=a.npy'."),
@@ -53,6 +59,7 @@ def read_facts(
     smem: str | None,
     arg: list[str] | None,
     seed: str | None,
+    max_dynamic_smem: str | None = None,
 ) -> LaunchFacts:
     """Return the launch facts that options state.
 
@@ -61,6 +68,7 @@ def read_facts(
     from tilewise.core.launch_facts import parse_facts
 
     single = {"--kernel": kernel, "--grid": grid, "--block": block, "--cluster": cluster, "--smem": smem, "--seed": seed}
+    single["--max-dynamic-smem"] = max_dynamic_smem
     pairs = [(flag, text) for flag, text in single.items() if text is not None]
     return parse_facts([*pairs, *(("--arg", text) for text in arg or ())])
 

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import tilewise
-from tilewise.cli import bench, cache, devices, explain, ladder, run, trace
+from tilewise.cli import bench, cache, check, devices, explain, ladder, run, trace
 from tilewise.core.errors import TilewiseError
 
 COULD_NOT_RUN = 2
@@ -29,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command(context_settings={"ignore_unknown_options": True})(ladder.ladder)
+app.command()(check.check)
 app.command()(run.run)
 app.command()(trace.trace)
 app.command()(bench.bench)

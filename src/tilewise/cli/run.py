@@ -25,6 +25,7 @@ def run(
     block: options.Block = None,
     cluster: options.Cluster = None,
     smem: options.Smem = None,
+    max_dynamic_smem: options.MaxDynamicSmem = None,
     arg: options.Arg = None,
     seed: options.Seed = None,
     out: Annotated[
@@ -42,7 +43,7 @@ def run(
     as_json: options.AsJson = False,
 ) -> None:
     """Run a kernel of a .cu or .ptx file on this CPU; without launch facts, list what its kernels take."""
-    given = options.read_facts(kernel, grid, block, cluster, smem, arg, seed)
+    given = options.read_facts(kernel, grid, block, cluster, smem, arg, seed, max_dynamic_smem)
     how = options.read_build_options(device, arch, define, include, std, build, compile_seconds)
 
     from tilewise.engine import run as engine

@@ -28,6 +28,7 @@ def trace(
     block_size: Annotated[str | None, typer.Option("--block-size", metavar="X,Y,Z", help="Threads of a block.")] = None,
     cluster: options.Cluster = None,
     smem: options.Smem = None,
+    max_dynamic_smem: options.MaxDynamicSmem = None,
     arg: options.Arg = None,
     seed: options.Seed = None,
     device: options.Device = "h200",
@@ -44,7 +45,7 @@ def trace(
 ) -> None:
     """Follow one thread of a kernel through source lines: its variables, and the memory it reads and writes."""
     where, who = _parse_index("--block", block), _parse_index("--thread", thread)
-    given = options.read_facts(kernel, grid, block_size, cluster, smem, arg, seed)
+    given = options.read_facts(kernel, grid, block_size, cluster, smem, arg, seed, max_dynamic_smem)
     how = options.read_build_options(device, arch, define, include, std, build, compile_seconds)
     if limit < 1:
         raise TilewiseError(f"--limit {limit} is not a number of instructions: give a whole number of at least 1.")

@@ -49,6 +49,17 @@ class Tolerance:
 
 TOLERANCES = {"f32": Tolerance(atol=1e-30, least_rtol=1e-5, unit_roundoff=2.0**-24)}
 """By dtype of the operands."""
+RESULT_TOLERANCES = {
+    **TOLERANCES,
+    "f64": Tolerance(atol=1e-290, least_rtol=1e-12, unit_roundoff=2.0**-53),
+    "tf32": Tolerance(atol=1e-30, least_rtol=2.0**-10, unit_roundoff=2.0**-24),
+    "f16": Tolerance(atol=2.0**-24, least_rtol=2.0**-10, unit_roundoff=2.0**-24),
+    "bf16": Tolerance(atol=1e-30, least_rtol=2.0**-7, unit_roundoff=2.0**-24),
+    "e4m3": Tolerance(atol=2.0**-9, least_rtol=2.0**-3, unit_roundoff=2.0**-24),
+    "e5m2": Tolerance(atol=2.0**-16, least_rtol=2.0**-2, unit_roundoff=2.0**-24),
+}
+"""By dtype of the result, of sums taken in fp32 (fp64 for f64): twice what rounding to that type once costs, and its least
+number. Whole numbers have none: they are right or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,28 @@ class Reference:
         self._kept = kept if keep else None
 
 
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far an array of any shape is from what it should be; as `Comparison`."""
+
+    max_relative_error: float
+    wrong: int
+    first: tuple[int, ...] | None
+    """Index of the first element beyond the tolerance; None if there is none."""
+
+
+def compare_values(computed: Array, exact: Array, scale: Array, *, atol: float, rtol: float) -> Deviation:
+    """Return how far `computed` is from `exact` (float64, of the same shape) on a scale, as products are on that of |A||B|."""
+    import numpy as np
+
+    if not computed.size:
+        return Deviation(0.0, 0, None)
+    error, is_right = _judge(computed, exact, scale, atol, rtol)
+    wrong = np.flatnonzero(~is_right)
+    first = tuple(int(part) for part in np.unravel_index(int(wrong[0]), computed.shape)) if wrong.size else None
+    return Deviation(float(error.max()), int(wrong.size), first)
+
+
 def compare(c: Array, a: Array, b: Array, *, dtype: str = "f32") -> Comparison:
     """Return how far `c` (M x N) is from `a` (M x K) times `b` (K x N); see `Reference`."""
     return Reference(a, b).compare(c, dtype=dtype)
@@ -152,6 +185,15 @@ def _multiply(a: Array, b: Array) -> tuple[Matrix, Matrix]:
 def _compare_tile(c: Array, exact: Matrix, scale: Matrix, atol: float, rtol: float) -> Comparison:
     import numpy as np
 
+    error, is_right = _judge(c, exact, scale, atol, rtol)
+    row, column = np.unravel_index(int(np.argmax(error)), error.shape)
+    return Comparison(float(error[row, column]), int((~is_right).sum()), (int(row), int(column)))
+
+
+def _judge(c: Array, exact: Matrix, scale: Matrix, atol: float, rtol: float) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return each element's error relative to its scale, and whether it is right."""
+    import numpy as np
+
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         rounded = exact.astype(c.dtype).astype(np.float64)
         computed = c.astype(np.float64)
@@ -160,8 +202,7 @@ def _compare_tile(c: Array, exact: Matrix, scale: Matrix, atol: float, rtol: flo
         error = np.where(equal, 0.0, distance / scale)
         error[np.isnan(error)] = math.inf
         close = np.isfinite(distance) & (distance <= atol + rtol * scale)
-    row, column = np.unravel_index(int(np.argmax(error)), error.shape)
-    return Comparison(float(error[row, column]), int((~(equal | close)).sum()), (int(row), int(column)))
+    return error, equal | close
 
 
 def _join(result: Comparison, tile: Comparison, first_row: int, first_column: int) -> Comparison:

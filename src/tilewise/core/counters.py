@@ -43,6 +43,8 @@ class SiteCounters:
     """Shared accesses: most distinct words of one bank in one wavefront group; 1 is conflict-free."""
     example: Request | None = None
     """A request that took the most transactions of those looked at, where one was looked for."""
+    ptx_line: int = 0
+    """Where the instruction stands in the PTX."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,16 +38,18 @@ class Fault:
     detail: str
     """Such as "4 bytes past the 256 of argument 2"."""
     count: int
+    place: Place
+    """Where the instruction stands, in the innermost function that was inlined."""
     space: str = ""
     """global, shared, local, const or param: where the address points; empty where no memory was accessed."""
     access: AccessKind | None = None
     """What the instruction does to memory; None where it does nothing. A copy reads from global and writes to shared memory."""
     array: str = ""
     """Of a global address: the nearest array, such as "argument 2"; empty if none is near."""
+    offset: int = 0
+    """Bytes from that array's first byte, or from the start of shared or local memory."""
     barrier: int | None = None
     """The barrier at which threads wait; None where they wait for something else, or not at all."""
-    place: Place | None = None
-    """Where the instruction stands, in the innermost function that was inlined; None without line information."""
     wrapped: bool = False
     """Whether the address was computed in 32 bits that do not hold its true value."""
 

@@ -1,6 +1,7 @@
 """Launch facts: which kernel to launch, how, and with what. The same flags on the command line and in a file's comment lines.
 
-    --kernel NAME  --grid X,Y,Z  --block X,Y,Z  --cluster X,Y,Z  --smem BYTES  --arg NAME=VALUE (one each parameter)  --seed N
+    --kernel NAME  --grid X,Y,Z  --block X,Y,Z  --cluster X,Y,Z  --smem BYTES  --max-dynamic-smem BYTES
+    --arg NAME=VALUE (one each parameter)  --seed N
 
 A line `// tilewise: FLAGS`, split as a shell splits words, states facts and nothing else. What stands before the first --kernel
 holds for every kernel of the file; each --kernel begins the facts of one. Sizes are whole-number expressions in the arguments.
@@ -19,7 +20,7 @@ from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.expression import Expression, parse_expression
 from tilewise.core.scanner import FlagText, Scanner
 
-FLAGS = ("--kernel", "--grid", "--block", "--cluster", "--smem", "--arg", "--seed")
+FLAGS = ("--kernel", "--grid", "--block", "--cluster", "--smem", "--max-dynamic-smem", "--arg", "--seed")
 LINE_LIMIT = 8192
 """Characters of a comment line."""
 SEED_LIMIT = 1 << 64
@@ -38,6 +39,8 @@ class LaunchFacts:
     cluster: tuple[Expression, ...] | None = None
     smem: Expression | None = None
     """Bytes of dynamic shared memory."""
+    max_dynamic_smem: Expression | None = None
+    """Bytes that the host allows the kernel: what it sets cudaFuncAttributeMaxDynamicSharedMemorySize to."""
     args: tuple[Argument, ...] = ()
     seed: int | None = None
 
@@ -78,7 +81,7 @@ def parse_facts(pairs: Sequence[tuple[str, str]], where: str | None = None, fold
                 raise source.error(f"argument {argument.name} is given twice", 0)
             args[argument.name] = argument
             continue
-        name = flag.removeprefix("--")
+        name = flag.removeprefix("--").replace("-", "_")
         if name in facts:
             raise source.error(f"{flag} is given twice", 0)
         facts[name] = _parse_fact(source)
@@ -133,7 +136,7 @@ def _parse_fact(source: FlagText) -> object:
             if not source.text.strip():
                 raise source.error("expected a kernel's name, found nothing", 0)
             return source.text.strip()
-        case "--smem":
+        case "--smem" | "--max-dynamic-smem":
             scanner = Scanner(source)
             size = parse_expression(scanner)
             scanner.finish("one number of bytes")
@@ -215,7 +218,9 @@ def _split_at_kernels(pairs: list[tuple[str, str]]) -> Iterator[list[tuple[str, 
 def _join(facts: LaunchFacts, more: LaunchFacts, where: str) -> LaunchFacts:
     """Return both lines' facts. Raises TilewiseError for what both state."""
     twice = [
-        f"--{each.name}" for each in fields(more) if each.name != "args" and facts.stated(each.name) and more.stated(each.name)
+        f"--{each.name.replace('_', '-')}"
+        for each in fields(more)
+        if each.name != "args" and facts.stated(each.name) and more.stated(each.name)
     ]
     names = {argument.name for argument in facts.args}
     twice += [f"--arg {argument.name}" for argument in more.args if argument.name in names]

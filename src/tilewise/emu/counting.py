@@ -113,4 +113,5 @@ def _site_counters(site: SiteFacts, total: dict[str, int]) -> SiteCounters:
         transactions=total["transactions"],
         worst=total["worst"],
         worst_conflict_ways=total["worst_ways"],
+        ptx_line=site.ptx_line,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewise.core.facts import AccessKind, Fault
+from tilewise.core.place import Place
 from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
@@ -20,6 +21,8 @@ PAGE_BYTES = 1 << 16
 def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuffer, ...]) -> Fault:
     """Return the runtime's record of a fault as a Fault."""
     site = blueprint.sites[raw.site]
+    space = _space(raw, site)
+    near = _nearest_array(int(raw.address), buffers) if space == "global" else None
     kind = abi.FAULT_KINDS[raw.kind]
     linear = 32 * raw.warp + raw.lane
     x, y, _ = blueprint.block_shape
@@ -32,10 +35,11 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
         thread=(linear % x, linear // x % y, linear // (x * y)),
         detail=_detail(kind, raw, site, buffers),
         count=int(raw.count),
-        place=site.source,
-        space=_space(raw, site),
+        place=site.source or Place("", site.ptx_line),
+        space=space,
         access=ACCESSES.get(site.kind),
-        array=_nearest_array(int(raw.address), buffers) if _space(raw, site) == "global" else "",
+        array=near.name if near else "",
+        offset=int(raw.address) - (near.low if near else _window(space, int(raw.address))),
         barrier=int(raw.address)
         if not site.kind and kind in ("deadlock", "divergent barrier") and raw.kind != abi.ENDLESS
         else None,
@@ -54,11 +58,16 @@ def _space(raw: abi.Fault, site: SiteFacts) -> str:
     return next((name for name, window in windows if window <= raw.address < window + WINDOW_BYTES), "global")
 
 
-def _nearest_array(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
-    near = min(
-        (buffer for buffer in buffers if buffer.space != "param"), key=lambda buffer: _distance(buffer, address), default=None
-    )
-    return "" if near is None or _distance(near, address) > FAR_BYTES else near.name
+def _window(space: str, address: int) -> int:
+    """Where a state space begins, if an address is a generic one of it."""
+    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+    return window if address >= window else 0
+
+
+def _nearest_array(address: int, buffers: tuple[BoundBuffer, ...]) -> BoundBuffer | None:
+    arrays = (buffer for buffer in buffers if buffer.space != "param")
+    near = min(arrays, key=lambda buffer: _distance(buffer, address), default=None)
+    return None if near is None or _distance(near, address) > FAR_BYTES else near
 
 
 def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:

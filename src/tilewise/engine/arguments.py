@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tilewise.ptx.ast import Variable
 
 POINTER_BYTES = 8
+SIZE_LIMIT = (1 << 31) - 1
+"""Blocks along x, at most [CUDA Programming Guide, Compute Capabilities, table 30]; no other size of a launch is larger."""
 NUMBERS = ("f32", "f64")
 """Parameter types that a float is passed to as a number, to all others as its bits."""
 
@@ -71,10 +73,11 @@ def whole_numbers(facts: LaunchFacts) -> dict[str, int]:
     return names
 
 
-def configure(facts: LaunchFacts, names: Mapping[str, int]) -> Configuration:
+def configure(facts: LaunchFacts, names: Mapping[str, int], *, is_judged: bool = False) -> Configuration:
     """Return the grid, block, cluster and shared bytes of a launch; clusters of one block and no bytes where nothing is stated.
 
-    Raises TilewiseError for a missing grid or block, and for sizes below 1.
+    Raises TilewiseError for a missing grid or block, and for sizes that no device takes; with `is_judged` only for negative ones
+    and those beyond 32 bits: somebody else judges the rest.
     """
     missing = " and ".join(f"--{name}" for name in ("grid", "block") if not facts.stated(name))
     if missing:
@@ -83,11 +86,12 @@ def configure(facts: LaunchFacts, names: Mapping[str, int]) -> Configuration:
     shared = 0
     if facts.smem is not None:
         shared = facts.smem.evaluate(names)
-        most = max(device.shared_bytes_per_block_optin for device in DEVICES.values())
+        most = SIZE_LIMIT if is_judged else max(device.shared_bytes_per_block_optin for device in DEVICES.values())
         if not 0 <= shared <= most:
             raise facts.smem.error(f"{shared} bytes of shared memory: a block has 0 to {most} on any device")
     cluster = (1, 1, 1) if facts.cluster is None else _dimensions(facts.cluster, names)
-    return Configuration(_dimensions(facts.grid, names), _dimensions(facts.block, names), cluster, shared)
+    least = 0 if is_judged else 1
+    return Configuration(_dimensions(facts.grid, names, least), _dimensions(facts.block, names, least), cluster, shared)
 
 
 def bind_arguments(facts: LaunchFacts, parameters: Sequence[Variable], names: Mapping[str, int]) -> tuple[BoundArgument, ...]:
@@ -103,11 +107,11 @@ def bind_arguments(facts: LaunchFacts, parameters: Sequence[Variable], names: Ma
             f"the kernel has {len(parameters)} parameters ({takes}) and {len(facts.args)} arguments are given ({given}): "
             "give one --arg each, in order."
         )
-    shapes = [_plan(argument, names) for argument in facts.args]
+    shapes = [plan_argument(argument, names) for argument in facts.args]
     arrays = [(value.dtype, shape) for value, shape in shapes if shape is not None and value.dtype is not None]
     require_memory(sum(dtype.bytes * shape.extent for dtype, shape in arrays), "the arguments")
     return tuple(
-        _bind(argument, parameter, shape, names, (facts.seed or 0, index))
+        bind_argument(argument, parameter, shape, names, (facts.seed or 0, index))
         for index, (argument, parameter, (_, shape)) in enumerate(zip(facts.args, parameters, shapes, strict=True))
     )
 
@@ -122,18 +126,18 @@ def describe_parameter(parameter: Variable) -> str:
 # -- sizes
 
 
-def _dimensions(sizes: tuple[Expression, ...], names: Mapping[str, int]) -> Dim3:
+def _dimensions(sizes: tuple[Expression, ...], names: Mapping[str, int], least: int = 1) -> Dim3:
     values = [size.evaluate(names) for size in sizes]
     for size, value in zip(sizes, values, strict=True):
-        if not 1 <= value < 1 << 31:
-            raise size.error(
-                f"{size.text} is {value}: give 1 to 2147483647" if size.text != str(value) else "give 1 to 2147483647"
-            )
+        if not least <= value <= SIZE_LIMIT:
+            wanted = f"give 1 to {SIZE_LIMIT}"
+            raise size.error(f"{size.text} is {value}: {wanted}" if size.text != str(value) else wanted)
     x, y, z = (*values, 1, 1)[:3]
     return x, y, z
 
 
-def _plan(argument: Argument, names: Mapping[str, int]) -> tuple[Any, Shape | None]:
+def plan_argument(argument: Argument, names: Mapping[str, int]) -> tuple[Any, Shape | None]:
+    """Return an argument's value, and its layout if it is an array whose sizes are given."""
     value = argument.value
     if isinstance(value, ArrayValue) and value.shape is not None:
         return value, plan_shape(value, names)
@@ -143,9 +147,13 @@ def _plan(argument: Argument, names: Mapping[str, int]) -> tuple[Any, Shape | No
 # -- one argument
 
 
-def _bind(
+def bind_argument(
     argument: Argument, parameter: Variable, shape: Shape | None, names: Mapping[str, int], seed: tuple[int, int]
 ) -> BoundArgument:
+    """Return one argument, made and filled; `seed` is the launch's and the argument's place.
+
+    Raises TilewiseError for one that its parameter cannot take.
+    """
     value = argument.value
     if isinstance(value, NumberValue):
         return _bind_number(argument, value, parameter, names)

@@ -40,6 +40,8 @@ class BuildOptions:
     std: str = DEFAULT_STD
     unoptimised: bool = False
     """Whether to build for a debugger (-G): slow code that keeps every variable, and its names."""
+    assembled: bool = False
+    """Whether to assemble the PTX too, which says what the kernel takes of a GPU."""
     time_limit_s: float = 60.0
 
 
@@ -111,7 +113,7 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     source = KernelSource(
         file.text, str(file.path), include_paths=options.include_paths, defines=options.defines, std=options.std
     )
-    arch = options.arch.replace("sm_", "compute_")  # PTX is all that is needed
+    arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
     flags = ("-G",) if options.unoptimised else ()
     names = (kernel,) if kernel is not None and "<" in kernel else ()
     return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)

@@ -74,8 +74,8 @@ class Listing:
     templates: tuple[str, ...]
 
 
-def list_file(file: KernelFile, options: BuildOptions, kernel: str | None = None) -> Listing:
-    """Return what a file's kernels take, or only the one that is chosen.
+def list_file(file: KernelFile, options: BuildOptions, kernel: str | None = None, verb: str = "run") -> Listing:
+    """Return what a file's kernels take, or only the one that is chosen; `verb` is that of the commands to complete.
 
     Raises CompileError, and TilewiseError for a kernel that is not there.
     """
@@ -86,7 +86,7 @@ def list_file(file: KernelFile, options: BuildOptions, kernel: str | None = None
     many = len(entries) > 1 or kernel is not None
     return Listing(
         str(file.path),
-        tuple(_list_kernel(file, entry, described.get(entry.name), many) for entry in chosen),
+        tuple(_list_kernel(file, entry, described.get(entry.name), many, verb) for entry in chosen),
         uncompiled_kernels(file, entries),
     )
 
@@ -101,7 +101,7 @@ def _describe_source(file: KernelFile, options: BuildOptions, module: Module, ke
         return {}
 
 
-def _list_kernel(file: KernelFile, entry: KernelEntry, source: SourceFunction | None, many: bool) -> ListedKernel:
+def _list_kernel(file: KernelFile, entry: KernelEntry, source: SourceFunction | None, many: bool, verb: str) -> ListedKernel:
     types = entry.signature.parameters if entry.signature else ()
     declared = source.parameters if source else ()
     parameters = []
@@ -111,7 +111,7 @@ def _list_kernel(file: KernelFile, entry: KernelEntry, source: SourceFunction | 
         parameters.append(ListedParameter(name, type_, describe_parameter(parameter)))
     chosen = f" --kernel {shlex.quote(entry.shown)}" if many else ""
     arguments = "".join(f" --arg {shlex.quote(_example(parameter))}" for parameter in parameters)
-    command = f"tilewise run {shlex.quote(str(file.path))}{chosen} --grid 1 --block 256{arguments}"
+    command = f"tilewise {verb} {shlex.quote(str(file.path))}{chosen} --grid 1 --block 256{arguments}"
     return ListedKernel(entry.shown, entry.name, tuple(parameters), command)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tilewise.render.terminal import plain
 
 if TYPE_CHECKING:
     from tilewise.engine.ladder import Step
@@ -38,3 +41,27 @@ def show_progress() -> Iterator[Callable[[Step], None] | None]:
     """Show a bar for the steps of a climb; see `show_bar`."""
     with show_bar() as tell:
         yield None if tell is None else lambda step: tell(f"{step.rung} {step.stage}", step.done, step.total)
+
+
+STATUS_AFTER_S = 2.0
+
+
+@contextmanager
+def show_status() -> Iterator[Callable[[str], None]]:
+    """Show what is being done in a line on stderr, once the block has run for two seconds; nothing where that is no terminal.
+
+    Yields what to tell it.
+    """
+    console = Console(stderr=True)
+    status = console.status("")
+    timer = threading.Timer(STATUS_AFTER_S, status.start) if console.is_terminal else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield lambda text: status.update(plain(text))
+    finally:
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+        status.stop()

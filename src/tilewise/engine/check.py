@@ -1,0 +1,237 @@
+"""A check: a launch of anybody's kernel, judged before it runs, run in both builds, and what they show put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, judge_run
+from tilewise.checkers.results import SCHEDULE
+from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
+from tilewise.core.finding import SEVERITIES, Finding, Severity
+from tilewise.core.report import Coverage, LaunchCoverage, Report
+from tilewise.emu.compiled import parse_module
+from tilewise.emu.coverage import missing_forms
+from tilewise.emu.observe import Observation, observe
+from tilewise.engine.arguments import BoundArgument
+from tilewise.engine.check_builds import Build
+from tilewise.engine.check_outputs import choose_outputs
+from tilewise.engine.check_results import Tolerances, are_finite, compare_expected, compare_runs, input_values, look_after
+from tilewise.engine.check_subject import Subject
+from tilewise.engine.expect import Expectation
+from tilewise.engine.kernel_file import KernelEntry
+from tilewise.engine.sample import spread_blocks
+from tilewise.hw.device import Device
+from tilewise.ptx.origins import place_at
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How to check, beyond what is launched."""
+
+    device: Device
+    """Whose limits the launch is held against."""
+    expectations: tuple[Expectation, ...] = ()
+    out: str | None = None
+    """The array that an expectation without a name is about."""
+    tolerances: Tolerances = field(default_factory=Tolerances)
+    schedules: int = 1
+    sample_blocks: int | None = None
+    threads: int | None = None
+    max_instructions: int | None = None
+    fail_on: Severity = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a build's run gave: `evidence` is None where it could not run, and `unchecked` says why."""
+
+    build: Build
+    evidence: Evidence | None
+    unchecked: tuple[str, ...] = ()
+
+
+def check_subject(subject: Subject, options: CheckOptions, tell: Tell = lambda _: None) -> Report:
+    """Check a launch.
+
+    Raises TilewiseError for arguments and expectations that do not fit the kernel. What the kernel does wrong is in the report,
+    and so is what of it could not be looked at.
+    """
+    setup = _setup(subject, options.device)
+    builds, missing = subject.builds, _missing(subject.builds.first)
+    refused = judge_launch(setup)
+    if refused:
+        nothing = ("the launch is refused before it runs: what the kernel does was not looked at",)
+        return _report(subject, options, refused, (), builds.unchecked, (*builds.skipped, *nothing, *missing))
+    check = _Check(subject, options, setup, tell)
+    runs = [check.run(build, entry) for build, entry in builds.entries]
+    ran = [run for run in runs if run.evidence is not None]
+    findings = _merge([judge_run(run.evidence) for run in ran if run.evidence is not None])
+    unchecked = (*builds.unchecked, *(sentence for run in runs for sentence in run.unchecked))
+    return _report(subject, options, findings, ran, unchecked, (*builds.skipped, *missing))
+
+
+def _setup(subject: Subject, device: Device) -> Setup:
+    entry, configuration = subject.builds.first, subject.configuration
+    resources = next((one for one in entry.module.resources if one.name == entry.name), None)
+    return Setup(
+        kernel=entry.shown,
+        grid=configuration.grid,
+        block=configuration.block,
+        dynamic_shared_bytes=configuration.dynamic_shared_bytes,
+        stated_dynamic_limit_bytes=subject.stated_dynamic_limit_bytes,
+        device=device,
+        resources=resources,
+        place=place_at(entry.function.position) if entry.function.position else None,
+    )
+
+
+def _missing(entry: KernelEntry) -> tuple[str, ...]:
+    """Sentences about instructions that no thread reaches: reached ones stop the run."""
+    return tuple(
+        f"not in the emulator: {one.opcode} at {one.file}:{one.line}; reaching it would have stopped the run"
+        for one in missing_forms(entry.module, entry.name)
+    )
+
+
+class _Check:
+    """One check under way: runs builds, each with arguments of its own."""
+
+    def __init__(self, subject: Subject, options: CheckOptions, setup: Setup, tell: Tell) -> None:
+        self._subject = subject
+        self._options = options
+        self._setup = setup
+        self._tell = tell
+        total = setup.grid[0] * setup.grid[1] * setup.grid[2]
+        self._blocks = None if options.sample_blocks is None else spread_blocks(total, options.sample_blocks)
+
+    def run(self, build: Build, entry: KernelEntry) -> _Run:
+        """Run one build and look at what it did."""
+        self._tell(f"running the {build} build")
+        arguments = self._subject.bind(entry)
+        outputs = choose_outputs(entry, arguments, self._options.expectations, self._options.out)
+        values = input_values(arguments) if outputs else {}
+        finite = are_finite(arguments)
+        try:
+            observation = self._observe(entry, arguments)
+        except (UnsupportedInstruction, InstructionLimitReached) as error:
+            return _Run(build, None, (f"the {build} build was not run to its end: {error}",))
+        differences: list[Difference] = []
+        unchecked = self._incomplete(build, observation)
+        if not unchecked:
+            for expectation, out in outputs:
+                differences += compare_expected(expectation, out, values, arguments, self._options.tolerances)
+            if build == self._subject.builds.entries[0][0]:
+                differences += self._other_schedules(entry, arguments)
+        evidence = Evidence(
+            setup=self._setup,
+            build=build,
+            function=entry.function,
+            callees=tuple(one for one in parse_module(entry.module.ptx).functions if not one.is_entry),
+            observed=observation.observed if self._blocks is None else replace(observation.observed, unwritten=()),
+            counters=observation.counters if build == "optimised" and not observation.stopped else None,
+            arguments=look_after(arguments),
+            finite_inputs=finite,
+            differences=tuple(differences),
+        )
+        return _Run(build, evidence, unchecked)
+
+    def _observe(
+        self, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0, *, watch: bool = True
+    ) -> Observation:
+        return observe(
+            self._subject.launch(entry, tuple(arguments)),
+            poison=[index for index, argument in enumerate(arguments) if argument.is_poison and argument.is_buffer],
+            threads=self._options.threads,
+            max_instructions=self._options.max_instructions,
+            blocks=self._blocks,
+            seed=seed,
+            watch=watch,
+        )
+
+    def _incomplete(self, build: Build, observation: Observation) -> tuple[str, ...]:
+        sentences = []
+        if self._blocks is not None:
+            total = self._setup.grid[0] * self._setup.grid[1] * self._setup.grid[2]
+            sentences.append(
+                f"{len(self._blocks):,} of {total:,} blocks of the {build} build ran, as asked: results were not compared"
+            )
+        if observation.stopped and not observation.observed.faults:
+            sentences.append(f"the {build} build was not run to its end: {observation.stopped}")
+        return tuple(sentences)
+
+    def _other_schedules(self, entry: KernelEntry, arguments: Sequence[BoundArgument]) -> Iterator[Difference]:
+        """Yield how other orders of warps and blocks change the results; the first order that does is enough."""
+        for seed in range(1, self._options.schedules):
+            self._tell(f"running under seed {seed}")
+            again = self._subject.bind(entry)
+            self._observe(entry, again, seed, watch=False)
+            found = list(compare_runs(again, arguments, f"the same launch under seed 0 (here: seed {seed})"))
+            if found:
+                yield from found
+                return
+
+
+# -- putting together
+
+
+def _merge(builds: Sequence[Sequence[Finding]]) -> list[Finding]:
+    """Return the findings of all builds, those of both once, and differences between schedules where nothing explains them."""
+    merged: list[Finding] = []
+    for findings in builds:
+        known = list(merged)
+        for finding in findings:
+            same = next((one for one in known if _is_same(one, finding)), None)
+            if same is None:
+                merged.append(finding)
+                continue
+            known.remove(same)
+            merged[merged.index(same)] = replace(same, build="both", count=max(same.count, finding.count))
+    if any(finding.severity == "error" and finding.kind != SCHEDULE.name for finding in merged):
+        merged = [finding for finding in merged if finding.kind != SCHEDULE.name]
+    return merged
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    return (
+        one.kind == other.kind
+        and one.severity == other.severity
+        and {(place.file, place.line) for place in one.lines} == {(place.file, place.line) for place in other.lines}
+        and (one.array == other.array or not one.array or not other.array)
+    )
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The worst first, then by place."""
+
+    def key(finding: Finding) -> tuple[int, list[tuple[str, int]], str]:
+        return -SEVERITIES.index(finding.severity), [(place.file, place.line) for place in finding.lines], finding.kind
+
+    return tuple(sorted(findings, key=key))
+
+
+def _report(
+    subject: Subject,
+    options: CheckOptions,
+    findings: Sequence[Finding],
+    runs: Sequence[_Run],
+    unchecked: Sequence[str],
+    skipped: Sequence[str],
+) -> Report:
+    configuration, entry = subject.configuration, subject.builds.first
+    total = configuration.grid[0] * configuration.grid[1] * configuration.grid[2]
+    blocks = min(total, options.sample_blocks or total) if runs else 0
+    coverage = Coverage(
+        launch=LaunchCoverage(
+            entry.shown, configuration.grid, configuration.block, configuration.cluster, configuration.dynamic_shared_bytes
+        ),
+        blocks_run=blocks,
+        blocks_total=total,
+        builds=tuple(run.build for run in runs),
+        unchecked=tuple(dict.fromkeys(unchecked)),
+        skipped=tuple(skipped),
+    )
+    counters = next((run.evidence.counters for run in runs if run.evidence and run.evidence.counters), None)
+    return Report(_sorted(findings), coverage, counters, options.fail_on)

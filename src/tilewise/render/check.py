@@ -1,0 +1,163 @@
+"""A check's report for people: each finding at its source line, a summary by kind, and what was covered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from tilewise.core.place import Place
+from tilewise.render.climb import PTX_NOTE
+from tilewise.render.terminal import GAP, plain
+from tilewise.render.units import show_bytes, show_count, show_ratio, strip_controls
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tilewise.core.counters import Counters, SiteCounters
+    from tilewise.core.finding import Finding
+    from tilewise.core.launch import Dim3
+    from tilewise.core.report import Report
+
+STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+VERDICT_STYLES = {"clean": "bold green", "findings": "bold red", "incomplete": "bold yellow"}
+JUDGED_OPTIMISED = "perf."
+"""Kinds that are judged on the optimised build alone."""
+SHOWN_LINES = 8
+"""Places of one finding."""
+
+Sources = Mapping[str, str]
+
+
+def render_check(report: Report, sources: Sources, console: Console) -> None:
+    """Print a report; `sources` are the texts of files by the names that findings have for them."""
+    for finding in report.findings:
+        _render_finding(finding, sources, console)
+    _render_summary(report, console)
+    _render_coverage(report, console)
+    console.print(plain(f"verdict: {report.verdict}", VERDICT_STYLES[report.verdict]))
+
+
+# -- one finding
+
+
+def _render_finding(finding: Finding, sources: Sources, console: Console) -> None:
+    is_of_one = finding.build != "both" and not finding.kind.startswith(JUDGED_OPTIMISED)
+    build = f" ({finding.build} build only)" if is_of_one else ""
+    head = Text()
+    head.append(finding.severity, STYLES[finding.severity])
+    head.append(strip_controls(f" {finding.kind}{build}: "), "bold")
+    head.append(strip_controls(finding.message))
+    console.print(head, soft_wrap=True)
+    for place in finding.lines[:SHOWN_LINES]:
+        _render_place(place, sources, console)
+    if len(finding.lines) > SHOWN_LINES:
+        console.print(plain(f"    and {len(finding.lines) - SHOWN_LINES} more lines"))
+    if finding.threads:
+        console.print(plain(f"    {_who(finding)}", "dim"), soft_wrap=True)
+    console.print(plain(f"    fix: {finding.fix}", "green"), soft_wrap=True)
+    console.print()
+
+
+def _render_place(place: Place, sources: Sources, console: Console) -> None:
+    console.print(plain(f"  --> {_where(place)}", "cyan"), soft_wrap=True)
+    text = _line(place, sources)
+    if text.strip():
+        number = f"{place.line:>6} | "
+        console.print(plain(f"{number}{text.expandtabs(4)}"), soft_wrap=True)
+        if place.column:
+            before = strip_controls(text[: place.column - 1].expandtabs(4))
+            console.print(plain(f"{' ' * (len(number) - 2)}| {' ' * len(before)}^", "bold"), soft_wrap=True)
+    for outer in place.inlined_from:
+        console.print(plain(f"      inlined at {_where(outer)}: {_line(outer, sources).strip()}".rstrip(": ")), soft_wrap=True)
+
+
+def _where(place: Place) -> str:
+    column = f":{place.column}" if place.column else ""
+    function = f" in {place.function}" if place.function else ""
+    return f"{place}{column}{function}"
+
+
+def _line(place: Place, sources: Sources) -> str:
+    lines = sources.get(place.file, "").splitlines()
+    return lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+
+
+def _who(finding: Finding) -> str:
+    pairs = zip(finding.threads, finding.blocks, strict=False)
+    iteration = f", iteration {finding.iteration}" if finding.iteration is not None and finding.iteration > 1 else ""
+    shown = " and ".join(f"thread {_index(thread)} of block {_index(block)}" for thread, block in pairs)
+    return f"seen: {shown}{iteration}; {finding.count:,} time{'s' * (finding.count != 1)}"
+
+
+def _index(index: Dim3) -> str:
+    return ",".join(map(str, index))
+
+
+# -- the end
+
+
+def _render_summary(report: Report, console: Console) -> None:
+    counts = Counter((finding.severity, finding.kind) for finding in report.findings)
+    if not counts:
+        console.print(plain("no findings", "green"))
+        return
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    for (severity, kind), count in counts.items():
+        table.add_row(plain(severity, STYLES[severity]), plain(kind), plain(str(count)))
+    console.print(table)
+
+
+def _render_coverage(report: Report, console: Console) -> None:
+    coverage = report.coverage
+    launch = coverage.launch
+    blocks = (
+        f"all {coverage.blocks_total:,}"
+        if coverage.blocks_run == coverage.blocks_total
+        else (f"{coverage.blocks_run:,} of {coverage.blocks_total:,}")
+    )
+    builds = f", {' and '.join(coverage.builds)} build{'s' * (len(coverage.builds) != 1)}" if coverage.builds else ""
+    shape = f"grid {_index(launch.grid)}, block {_index(launch.block)}"
+    console.print(plain(f"{launch.kernel}: {shape}: {blocks} blocks{builds}"), soft_wrap=True)
+    for sentence in coverage.unchecked:
+        console.print(plain(f"not checked: {sentence}", "yellow"), soft_wrap=True)
+    for sentence in coverage.skipped:
+        console.print(plain(f"left out: {sentence}", "dim"), soft_wrap=True)
+
+
+# -- lines
+
+
+def render_lines(counters: Counters, sources: Sources, console: Console) -> None:
+    """Print what each source line asks of memory, the most bytes first."""
+    groups: dict[tuple[str, int, str], list[SiteCounters]] = {}
+    for site in counters.sites:
+        if site.requests:
+            groups.setdefault((site.file, site.line, site.space), []).append(site)
+    whole = sum(site.bytes for site in counters.sites)
+    is_one_file = len({file for file, _, _ in groups}) == 1
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
+    for column in ("line", "memory", "requested", "share", "requests", "each", "conflict"):
+        table.add_column(
+            plain(column, "bold"), justify="left" if column == "memory" else "right", no_wrap=True, min_width=len(column)
+        )
+    table.add_column(plain("source", "bold"), no_wrap=True, overflow="ellipsis", ratio=1)
+    for (file, line, space), sites in sorted(groups.items(), key=lambda item: -sum(site.bytes for site in item[1])):
+        where = str(line) if is_one_file else f"{file.rpartition('/')[2] or 'PTX'}:{line}"
+        table.add_row(*map(plain, (where, space, *_figures(space, sites, whole), _line(Place(file, line), sources).strip())))
+    console.print()
+    console.print(table)
+    console.print(plain(f"each: sectors (global) or wavefronts (shared) a request. Counts {PTX_NOTE}", "dim"))
+
+
+def _figures(space: str, sites: list[SiteCounters], whole: int) -> Iterator[str]:
+    requested, requests = sum(site.bytes for site in sites), sum(site.requests for site in sites)
+    ways = max(site.worst_conflict_ways for site in sites)
+    yield show_bytes(requested)
+    yield f"{show_ratio(100 * requested / whole)} %" if whole else "-"
+    yield show_count(requests)
+    yield show_ratio(sum(site.transactions for site in sites) / requests) if space != "local" else "-"
+    yield "-" if space != "shared" else "none" if ways <= 1 else f"{ways} ways"
