@@ -186,7 +186,7 @@ class _ContextHead(ctypes.Structure):
     """struct tw_context up to its arrays, which stand on cache lines of their own."""
 
     _fields_ = [
-        *((name, c_void_p) for name in ("params", "shared", "local", "block_counts", "ranges")),
+        *((name, c_void_p) for name in ("params", "shared", "block_counts", "local", "ranges")),
         ("range_count", c_uint64),
         *((name, c_void_p) for name in ("histograms", "stop", "thread_ids")),
         *((name, c_void_p) for name in RUNTIME_FUNCTIONS),

@@ -93,20 +93,14 @@ static void count_waiting(struct tw_context* context, struct tw_warp* warp) {
     count_warp(context, warp, number);
 }
 
-// Warps have come to barriers since the last call: lets those go whose barrier is complete. `all`: every warp that is left has come back
-// with TW_AT_BLOCK_BARRIER.
-void tw_wait(struct tw_context* context, int all) {
-    const int is_complete = all && !(context->block->awaited & 1) && !context->watch;
+// Warps have come to barriers since the last call: lets those go whose barrier is complete.
+void tw_wait(struct tw_context* context) {
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         struct tw_warp* warp = tw_warp_at(context, i);
         if (warp->status != TW_AT_BARRIER || warp->counted) continue;
         context->warp_index = (uint32_t)i;
-        if (is_complete)
-            warp->status = warp->yielded = 0;
-        else
-            count_waiting(context, warp);
+        count_waiting(context, warp);
     }
-    context->barriers += (uint64_t)is_complete;
 }
 
 // A warp has left the kernel: nobody waits for it any more.

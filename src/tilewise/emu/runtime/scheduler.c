@@ -101,31 +101,38 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
 // Runs a block until none of its warps is left (TW_EXITED), all that can run let others go first (TW_YIELDED), or the run is to end.
 static uint32_t run_block(struct tw_context* context) {
     struct tw_block* block = context->block;
-    const uint64_t warp_local_bytes = TW_LANES * context->local_bytes;
+    const uint64_t warps = context->warp_count, warp_local_bytes = TW_LANES * context->local_bytes;
+    int all_go = 0;  // all warps that are left came to the block's barrier together in the last round: it is complete
     for (;;) {
         uint32_t ran = 0, yielded = 0, waiting = 0, together = 0;
-        uint64_t index = draw(context, context->warp_count);
-        for (uint64_t turn = 0; turn < context->warp_count; ++turn, index = index + 1 < context->warp_count ? index + 1 : 0) {
+        uint64_t index = draw(context, warps);
+        for (uint64_t turn = 0; turn < warps; ++turn, index = index + 1 < warps ? index + 1 : 0) {
             struct tw_warp* warp = tw_warp_at(context, index);
-            if (warp->status == TW_EXITED || warp->status == TW_AT_BARRIER) continue;
+            if (warp->status == TW_EXITED || (warp->status == TW_AT_BARRIER && !all_go)) continue;
             context->warp_index = (uint32_t)index;
             context->local = block->local + index * warp_local_bytes;
             uint32_t status = warp->careful ? tw_run_apart(context, warp) : context->fast(context, warp);
             if (status != TW_AT_BLOCK_BARRIER) status = tw_run_on(context, warp, status);
             warp->status = status == TW_AT_BLOCK_BARRIER ? TW_AT_BARRIER : status;
             ran = 1;
-            if (status == TW_AT_BLOCK_BARRIER)
+            if (status == TW_AT_BLOCK_BARRIER) {
+                warp->yielded = 0;
                 together += 1;
-            else if (status == TW_AT_BARRIER)
+            } else if (status == TW_AT_BARRIER) {
                 waiting = 1;
-            else if (status == TW_YIELDED)
+            } else if (status == TW_YIELDED) {
                 yielded = 1;
-            else if (status == TW_EXITED)
+            } else if (status == TW_EXITED) {
                 tw_leave(context, warp);
-            else
+            } else {
                 return status;
+            }
         }
-        if (together || waiting) tw_wait(context, together == block->live_warps);
+        all_go = together && together == block->live_warps && !(block->awaited & 1) && !context->watch;
+        if (all_go)
+            context->barriers += 1;
+        else if (together || waiting)
+            tw_wait(context);
         if (!block->live_warps) return TW_EXITED;
         if (yielded) return TW_YIELDED;
         if (!ran) {

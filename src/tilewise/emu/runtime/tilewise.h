@@ -230,8 +230,8 @@ typedef uint32_t tw_kernel(struct tw_context*, struct tw_warp*);
 struct tw_context {
     const uint8_t* params;
     uint8_t* shared;
-    uint8_t* local;          // of this warp: 32 lanes side by side for each word of four bytes
     uint64_t* block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
+    uint8_t* local;          // of this warp: 32 lanes side by side for each word of four bytes
     struct tw_range* ranges;
     uint64_t range_count;
     uint64_t* histograms;
@@ -314,7 +314,7 @@ static inline struct tw_warp* tw_warp_at(const struct tw_context* context, uint6
 void tw_make_pending(struct tw_context*, struct tw_warp*, uint32_t block, uint32_t mask);
 uint32_t tw_run_apart(struct tw_context*, struct tw_warp*);
 uint32_t tw_run_on(struct tw_context*, struct tw_warp*, uint32_t status);
-void tw_wait(struct tw_context*, int all);
+void tw_wait(struct tw_context*);
 void tw_leave(struct tw_context*, struct tw_warp*);
 void tw_report_deadlock(struct tw_context*);
 uint32_t tw_waiting_at(const struct tw_context*, struct tw_warp*, uint32_t block);
