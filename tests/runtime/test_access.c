@@ -21,9 +21,11 @@ static void set_up(struct setting* s) {
     s->bytes = calloc(SIZE, 1);
     s->shared = calloc(32, 1);
     s->warp = calloc(1, sizeof *s->warp);
-    s->buffers[0] = (struct tw_buffer){LOW, LOW + SIZE, (uint64_t)(uintptr_t)s->bytes - LOW, TW_GLOBAL, 1};
-    s->buffers[1] = (struct tw_buffer){2 * LOW, 2 * LOW, 0, TW_GLOBAL, 1};
-    s->buffers[2] = (struct tw_buffer){3 * LOW, 3 * LOW + SIZE, (uint64_t)(uintptr_t)s->bytes - 3 * LOW, TW_GLOBAL, 0};
+    s->buffers[0] =
+        (struct tw_buffer){.low = LOW, .high = LOW + SIZE, .delta = (uint64_t)(uintptr_t)s->bytes - LOW, .space = TW_GLOBAL, .writable = 1};
+    s->buffers[1] = (struct tw_buffer){.low = 2 * LOW, .high = 2 * LOW, .delta = 0, .space = TW_GLOBAL, .writable = 1};
+    s->buffers[2] = (struct tw_buffer){
+        .low = 3 * LOW, .high = 3 * LOW + SIZE, .delta = (uint64_t)(uintptr_t)s->bytes - 3 * LOW, .space = TW_GLOBAL, .writable = 0};
     s->context->buffers = s->buffers;
     s->context->buffer_count = 3;
     s->context->sites = &s->site;

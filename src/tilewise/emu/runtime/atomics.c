@@ -218,10 +218,19 @@ static void update_any(struct tw_context* context, const struct tw_site* site, c
         update_lane(context, site, place, lane, 2);
 }
 
+// Has the processor fetch what the lanes will update: one after another they would each wait for memory.
+static void fetch_ahead(const struct tw_context* context, uint32_t mask) {
+    const uint64_t* addresses = context->addresses;
+    const struct tw_buffer* buffer = tw_find_buffer(context, addresses[__builtin_ctz(mask)], 1);
+    for (uint32_t rest = buffer ? mask : 0; rest; rest &= rest - 1)
+        __builtin_prefetch((const void*)(uintptr_t)(addresses[__builtin_ctz(rest)] + buffer->delta), 1);
+}
+
 // context->values holds each lane's operands, element by element, then those of the second operand; each element's old value takes the
 // place of the first.
 void tw_atomic(struct tw_context* context, struct tw_warp* warp, uint32_t site_index, uint32_t mask) {
     if (!mask) return;
+    fetch_ahead(context, mask);
     tw_count(context, site_index, mask);
     tw_watch_instruction(context, site_index);
     const struct tw_site* site = &context->sites[site_index];
