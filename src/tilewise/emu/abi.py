@@ -41,6 +41,7 @@ FAULT_KINDS = (
     "failed assertion",
     "deadlock",
     "missing lanes",
+    "missing lanes",
 )
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
@@ -49,8 +50,8 @@ BAD_JUMP, TRAP = 7, 9
 """Of them, what compiled kernels report themselves."""
 ENDLESS = 11
 """The deadlock that is not at a barrier of the block."""
-READS_ABSENT = 12
-"""Missing lanes that nobody waits for: values of theirs are read."""
+READS_ABSENT, NEVER_CAME = 12, 13
+"""Missing lanes of which values are read; those that leave the kernel while others wait for them."""
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
     *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence", "shuffle"),
@@ -212,7 +213,7 @@ class _ContextHead(ctypes.Structure):
         *((name, c_uint64) for name in ("is_alone",)),
         ("print_text", c_void_p),
         *((name, c_uint64) for name in ("print_capacity", "print_used", "print_lost", "seed")),
-        *((name, c_void_p) for name in ("stands", "writers")),
+        *((name, c_void_p) for name in ("exits", "stands", "writers")),
         *((name, c_uint64) for name in ("writer_count", "is_opaque", "changes")),
     ]
 

@@ -97,6 +97,8 @@ class Blueprint:
     """Whether its blocks may wait for each other."""
     is_opaque: bool
     """Whether what it does next hangs on a clock or a stack, so that nobody can tell when it goes round for ever."""
+    exits: tuple[int, ...]
+    """Basic blocks in which lanes do nothing but leave the kernel."""
     stands: dict[int, int]
     """The site to name where lanes wait without a barrier, by basic block."""
     writers: tuple[int, ...]
@@ -154,6 +156,7 @@ def draw(analysis: Analysis, fast: Lowered) -> Blueprint:
         is_ordered=any(_is_ordered(step) for step, _ in program.sites),
         waits_for_blocks=program.waits_for_blocks,
         is_opaque=program.local_bytes > program.cleared_local_bytes or any(map(_looks_at_clock, _all_steps(program))),
+        exits=tuple(position for position, steps in enumerate(program.steps) if [step.control for step in steps] == ["exit"]),
         stands=program.stands,
         writers=_writers(program),
         local_bytes=program.local_bytes,
@@ -188,6 +191,7 @@ def from_json(text: bytes) -> Blueprint:
                 histograms=[(site, tuple(_tupled(cell) for cell in table)) for site, table in tally["histograms"]],
             ),
             "stands": {int(block): site for block, site in fields["stands"].items()},
+            "exits": tuple(fields["exits"]),
             "writers": tuple(fields["writers"]),
             "fma": tuple(fields["fma"]),
             "instructions": tuple(fields["instructions"]),

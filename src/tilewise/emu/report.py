@@ -88,6 +88,8 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
             return f"{_waiting_warps(raw)} at barrier {raw.address}, to which {came}: nobody can go on"
         if raw.kind == abi.READS_ABSENT:
             return f"lanes {raw.mask:#010x} of warp {raw.warp} read values of lanes {raw.address:#010x}, which take no part"
+        if raw.kind == abi.NEVER_CAME:
+            return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which never come"
         if kind == "missing lanes":
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"

@@ -65,6 +65,7 @@ class Worker:
         self._buffers = buffer_table(task.arguments.buffers)
         self._thread_ids = _thread_ids(task.launch.block, blueprint.warps)
         self._heads = _bits((head for head, *_ in blueprint.chains), blueprint.words)
+        self._exits = _bits(blueprint.exits, blueprint.words)
         self._stands = (ctypes.c_uint32 * blueprint.blocks)()
         for block, site in blueprint.stands.items():
             self._stands[block] = site
@@ -94,6 +95,7 @@ class Worker:
             ("faults", self.faults),
             ("next_block", task.next_block),
             ("heads", self._heads),
+            ("exits", self._exits),
             ("stands", self._stands),
             ("writers", self._writers),
         ):

@@ -27,7 +27,7 @@ def tell_shuffle(body: Body, step: Step) -> None:
     """Emit a call of the runtime before a shuffle in which not all lanes need take part."""
     if not step.instruction.opcode.startswith(SHUFFLE) or not (body.careful or body.guard is not None):
         return
-    operands = [body.value(*source) for source in step.sources[1:3]]
+    operands = [body.value(*source) for source in step.sources[1:4]]
     mode = SHUFFLES.index(step.modifiers["mode"].strip("."))
     for index, operand in enumerate(operands):
         value = operand or Value("i32", "0")

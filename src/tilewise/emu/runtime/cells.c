@@ -61,20 +61,27 @@ static void report(struct tw_context* context, const struct tw_touch* touch, str
     const struct tw_order* order = context->block->order;
     const int is_same_block = block == context->block->number;
     const uint32_t both = traits_in(context, touch->space, entry.site) & touch->traits;
+    const int is_weakly_known = tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
     if (!conflict->count++) {
         const uint64_t sites = watch->site_count;
         conflict->threads[0] = tw_thread_of(entry), conflict->threads[1] = touch->thread;
         conflict->blocks[0] = block, conflict->blocks[1] = context->block->number;
         conflict->iterations[0] = is_same_block ? order->executed[warp_of(entry) * sites + entry.site] : 0;
         conflict->iterations[1] = order->executed[touch->thread / TW_LANES * sites + touch->site];
-        conflict->sequences[0] = is_same_block ? entry.sequence : 0;
-        conflict->sequences[1] = is_same_block ? order->sequence[touch->thread / TW_LANES] : 0;
+        const uint32_t *one = order->executed + warp_of(entry) * sites, *other = order->executed + touch->thread / TW_LANES * sites;
+        if (is_same_block && (one[touch->site] || other[entry.site])) {  // a warp that does both says which comes first
+            conflict->sequences[0] = entry.sequence;
+            conflict->sequences[1] = order->sequence[touch->thread / TW_LANES];
+        } else if (is_same_block && !is_weakly_known) {  // else the program's text does
+            conflict->sequences[0] = entry.site;
+            conflict->sequences[1] = touch->site;
+        }
         conflict->address = touch->address;
     }
     conflict->in_warp &= is_same_block && warp_of(entry) == touch->thread / TW_LANES;
     conflict->across_blocks |= !is_same_block;
     conflict->same_value &= (both & TW_WRITES) && touch->same_value;
-    conflict->needs_fence &= !tw_is_pending(entry) && tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
+    conflict->needs_fence &= !tw_is_pending(entry) && is_weakly_known;
 }
 
 // Whether an access comes before all that its thread does from now on; those before the last barrier for all do.

@@ -168,6 +168,14 @@ static void teach(struct tw_context* context, uint64_t warp, uint32_t lanes, uin
     }
 }
 
+// Makes a thread know what it has seen in flags and atomics of its block (0) or of others (1).
+static void take_in(const struct tw_context* context, struct tw_thread* thread, uint32_t scope) {
+    if (!thread->seen[scope]) return;
+    learn(&thread->knowledge[TW_STRICT], thread->seen[scope], context->threads);
+    replace(&thread->seen[scope], 0);
+    context->block->order->has_knowledge = 1;
+}
+
 // __syncwarp: each of the lanes comes behind all of them.
 void tw_warp_sync(struct tw_context* context, struct tw_warp* warp, uint32_t mask, uint32_t unused) {
     (void)warp, (void)unused;
@@ -182,13 +190,14 @@ void tw_warp_sync(struct tw_context* context, struct tw_warp* warp, uint32_t mas
         go_on(&order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)]);
 }
 
-// A fence: accesses behind it that others look at let them know what was before it.
+// A fence: the thread knows from now on what it has seen; accesses behind it that others look at let them know what was before it.
 void tw_fence(struct tw_context* context, struct tw_warp* warp, uint32_t mask, uint32_t is_of_block) {
     (void)warp;
     if (!context->watch) return;
     struct tw_order* order = context->block->order;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         struct tw_thread* thread = &order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)];
+        for (uint32_t scope = 0; scope < (is_of_block ? 1 : 2); ++scope) take_in(context, thread, scope);
         for (uint32_t scope = 0; scope < (is_of_block ? 1 : 2); ++scope) {
             replace(&thread->fenced[scope].knowledge, keep(thread->knowledge[TW_STRICT]));
             thread->fenced[scope].era = order->era;
@@ -287,8 +296,11 @@ void tw_synchronise(struct tw_context* context, uint32_t lane, uint64_t key, uin
     struct tw_location* location = locate(watch, key, (traits & TW_WRITES) != 0);
     if (!location) return;
     if (traits & TW_READS) {
-        const int is_for_it = !location->is_of_block || location->block == context->block->number;
-        if (is_for_it) teach(context, context->warp_index, 1u << lane, TW_STRICT, location->knowledge[TW_STRICT]);
+        const int is_same_block = location->block == context->block->number;
+        struct tw_thread* own = &context->block->order->threads[thread];
+        if (is_same_block || !location->is_of_block) learn(&own->seen[!is_same_block], location->knowledge[TW_STRICT], context->threads);
+        if (traits & TW_ACQUIRES) take_in(context, own, 0);
+        if (traits & TW_ACQUIRES && !(traits & TW_OF_BLOCK)) take_in(context, own, 1);
         teach(context, context->warp_index, 1u << lane, TW_WEAK, location->knowledge[TW_WEAK]);
     }
     if (traits & TW_WRITES) write_location(context, location, thread, traits, watch->locations->count <= LOCATIONS);
@@ -321,6 +333,7 @@ static void begin_era(const struct tw_context* context, struct tw_order* order, 
     for (uint64_t i = 0; i < context->threads; ++i) {
         struct tw_thread* thread = &order->threads[i];
         thread->clock = 1;
+        take_in(context, thread, 0);
         for (uint32_t kind = 0; order->has_knowledge && kind < TW_KINDS; ++kind) {
             learn(&order->knowledge[kind], thread->knowledge[kind], context->threads);
             replace(&thread->knowledge[kind], 0);
@@ -386,6 +399,7 @@ int tw_is_known(const struct tw_context* context, uint32_t kind, uint32_t thread
 struct tw_order* tw_make_order(const struct tw_context* context) {
     const uint64_t threads = TW_LANES * context->warp_count;
     struct tw_order* order = allocate(sizeof *order + threads * sizeof *order->threads);
+    order->missed = allocate(threads * sizeof *order->missed);
     order->executed = allocate(context->warp_count * context->watch->site_count * sizeof *order->executed);
     return order;
 }
@@ -397,6 +411,7 @@ static void forget(const struct tw_context* context, struct tw_order* order) {
         for (uint32_t scope = 0; scope < 2; ++scope) {
             drop(thread->fenced[scope].knowledge);
             thread->fenced[scope] = (struct tw_fenced){0};
+            replace(&thread->seen[scope], 0);
         }
         thread->clock = 1;
     }
@@ -413,12 +428,14 @@ void tw_reset_order(const struct tw_context* context, struct tw_order* order) {
     order->has_knowledge = 0;
     memset(order->sites, 0, sizeof order->sites);
     memset(order->sequence, 0, sizeof order->sequence);
+    memset(order->missed, 0, TW_LANES * context->warp_count * sizeof *order->missed);
     memset(order->executed, 0, context->warp_count * context->watch->site_count * sizeof *order->executed);
 }
 
 void tw_free_order(const struct tw_context* context, struct tw_order* order) {
     if (!order) return;
     forget(context, order);
+    free(order->missed);
     free(order->executed);
     free(order);
 }

@@ -160,6 +160,20 @@ void tw_watch_lane(struct tw_context* context, uint32_t site, uint32_t lane, uin
     if (facts->traits & TW_STRONG) tw_synchronise(context, lane, location_of(context, place->space, address), facts->traits);
 }
 
+// -- lanes that meet
+
+// A lane waits for those of `absent`, or goes on: returns lanes that it waited for, that had something else to do, and that have left the
+// kernel since (of `gone`).
+uint32_t tw_watch_meeting(struct tw_context* context, uint32_t lane, uint32_t absent, uint32_t leaving, uint32_t gone) {
+    if (!context->watch) return 0;
+    uint32_t* missed = &context->block->order->missed[TW_LANES * context->warp_index + lane];
+    *missed |= absent & ~leaving;
+    if (absent) return 0;
+    const uint32_t lost = *missed & gone;
+    *missed = 0;
+    return lost;
+}
+
 // -- cp.async
 
 static struct tw_touch copy_touch(const struct tw_context* context, uint32_t site, uint32_t lane) {
@@ -201,13 +215,14 @@ static uint32_t source_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c
     return in_range ? (uint32_t)sources[mode] : lane;
 }
 
-// Some lanes of a warp shuffle: reports those that read from lanes which take no part. values: 32 operands b, then 32 operands c.
+// Some lanes of a warp shuffle: reports those that read from lanes which they name and which take no part. values: 32 operands b, then
+// 32 operands c and 32 masks of lanes that are to take part.
 void tw_shuffle(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask, uint32_t mode) {
     const uint32_t* values = (const uint32_t*)(const void*)context->values;
     uint32_t readers = 0, absent = 0;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest), source = source_lane(mode, lane, values[lane], values[TW_LANES + lane]);
-        if (mask >> source & 1) continue;
+        if (mask >> source & 1 || !(values[2 * TW_LANES + lane] >> source & 1)) continue;
         readers |= 1u << lane;
         absent |= 1u << source;
     }

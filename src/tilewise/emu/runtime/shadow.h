@@ -36,6 +36,7 @@ struct tw_thread {
     uint32_t clock;                            // goes on when the thread lets others know what it has done
     struct tw_knowledge* knowledge[TW_KINDS];  // beyond the block's
     struct tw_fenced fenced[2];                // for its block; for all
+    struct tw_knowledge* seen[2];              // by flags and atomics, of its block; of all: a fence makes it known
 };
 
 // The order of a block's accesses. An era ends at a barrier that all threads wait at.
@@ -46,6 +47,7 @@ struct tw_order {
     struct tw_knowledge* knowledge[TW_KINDS];  // of all threads
     struct tw_knowledge* arrived[TW_BARRIERS][TW_KINDS];
     uint32_t sites[TW_BARRIERS];  // the instruction at which threads came to each, + 1; UINT32_MAX for several
+    uint32_t* missed;             // for each thread: lanes that it named and waited for, and that were not about to leave the kernel
     uint32_t* executed;           // for each warp, for each site: how often
     uint32_t sequence[TW_LANES];  // for each warp: accesses of this era
     struct tw_thread threads[];

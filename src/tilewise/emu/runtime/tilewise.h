@@ -48,6 +48,7 @@ enum tw_fault_kind {
     TW_ASSERT = 10,
     TW_ENDLESS = 11,       // lanes go round a loop, or wait for others of their warp, and nobody changes anything
     TW_READS_ABSENT = 12,  // lanes shuffle values from lanes that take no part
+    TW_NEVER_CAME = 13,    // lanes that were waited for leave the kernel
 };
 
 // What tw_collect does, in the order of across.COLLECTIVES.
@@ -268,6 +269,7 @@ struct tw_context {
     char* print_text;
     uint64_t print_capacity, print_used, print_lost;
     uint64_t seed;            // of the order in which warps and blocks take turns; 0: as they are numbered
+    const uint64_t* exits;    // a bit for each block in which lanes do nothing but leave the kernel
     const uint32_t* stands;   // for each block: the site to name where lanes wait there
     const uint32_t* writers;  // blocks that write memory other than a thread's own
     uint64_t writer_count;
@@ -305,6 +307,7 @@ void tw_watch_copy(struct tw_context*, uint32_t site, uint32_t lane, uint64_t so
 void tw_watch_copied(struct tw_context*, uint32_t site, uint32_t lane, uint32_t target, uint32_t size);
 void tw_watch_arrival(struct tw_context*, uint32_t barrier, uint32_t site, uint32_t lanes);
 void tw_watch_barrier(struct tw_context*, uint32_t barrier);
+uint32_t tw_watch_meeting(struct tw_context*, uint32_t lane, uint32_t absent, uint32_t leaving, uint32_t named);
 void tw_watch_free(struct tw_context*, struct tw_block*);
 
 // Inside the runtime.

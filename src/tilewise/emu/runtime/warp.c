@@ -69,14 +69,32 @@ int32_t tw_next(struct tw_context* context, struct tw_warp* warp) {
     }
 }
 
+// Lanes that are about to leave the kernel, with nothing else to do.
+static uint32_t leaving_lanes(const struct tw_context* context, struct tw_warp* warp) {
+    uint32_t leaving = 0;
+    for (uint32_t block = 0; block < context->blocks; ++block)
+        if (context->exits[block / 64] & pending_blocks(warp)[block / 64] & 1ull << block % 64) leaving |= lane_masks(context, warp)[block];
+    return leaving;
+}
+
+// Reports lanes that were waited for, and have left the kernel without coming.
+static void report_missed(struct tw_context* context, const struct tw_warp* warp, uint32_t site, uint32_t waited, uint32_t missed) {
+    struct tw_fault* fault = missed ? tw_report(context, warp, TW_NEVER_CAME, site, (uint32_t)__builtin_ctz(waited), missed) : 0;
+    if (fault && fault->count == 1) fault->mask = waited;
+}
+
 // The running lanes have come to block `block`, which they begin together with the lanes that each names (context->values, uint32_t).
 // Returns those that need not wait; the others do.
 uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t block, uint32_t site) {
     const uint32_t *named = (const uint32_t*)(const void*)context->values, here = warp->mask;
-    uint32_t go = 0, missing = 0;
+    const uint32_t leaving = context->watch ? leaving_lanes(context, warp) : 0;
+    uint32_t go = 0, missing = 0, missed = 0, waited = 0;
     for (uint32_t rest = here; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest), absent = named[lane] & warp->live & ~here;
         missing |= absent;
+        const uint32_t lost = tw_watch_meeting(context, lane, absent, leaving, named[lane] & ~warp->live);
+        missed |= lost;
+        waited |= (uint32_t)(lost != 0) << lane;
         if (!absent) go |= 1u << lane;
     }
     if (warp->force && go != here) {
@@ -84,6 +102,7 @@ uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t bloc
         if (fault && fault->count == 1) fault->mask = here & ~go;
         go = here;
     }
+    report_missed(context, warp, site, waited, missed);
     warp->force = 0;
     if (go != here) {
         meeting_blocks(context, warp)[block / 64] |= 1ull << block % 64;
