@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, judge_run
-from tilewise.checkers.results import SCHEDULE
+from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
-from tilewise.core.finding import SEVERITIES, Finding, Severity
+from tilewise.core.finding import Finding, Severity
 from tilewise.core.report import Coverage, LaunchCoverage, Report
 from tilewise.emu.compiled import parse_module
 from tilewise.emu.coverage import missing_forms
 from tilewise.emu.observe import Observation, observe
 from tilewise.engine.arguments import BoundArgument
 from tilewise.engine.check_builds import Build
+from tilewise.engine.check_findings import find_all, merge_findings, sort_findings
 from tilewise.engine.check_outputs import choose_outputs
 from tilewise.engine.check_results import Tolerances, are_finite, compare_expected, compare_runs, input_values, look_after
 from tilewise.engine.check_subject import Subject
@@ -68,7 +68,7 @@ def check_subject(subject: Subject, options: CheckOptions, tell: Tell = lambda _
     check = _Check(subject, options, setup, tell)
     runs = [check.run(build, entry) for build, entry in builds.entries]
     ran = [run for run in runs if run.evidence is not None]
-    findings = _merge([judge_run(run.evidence) for run in ran if run.evidence is not None])
+    findings = merge_findings([find_all(run.evidence) for run in ran if run.evidence is not None])
     unchecked = (*builds.unchecked, *(sentence for run in runs for sentence in run.unchecked))
     return _report(subject, options, findings, ran, unchecked, (*builds.skipped, *missing))
 
@@ -174,44 +174,6 @@ class _Check:
                 return
 
 
-# -- putting together
-
-
-def _merge(builds: Sequence[Sequence[Finding]]) -> list[Finding]:
-    """Return the findings of all builds, those of both once, and differences between schedules where nothing explains them."""
-    merged: list[Finding] = []
-    for findings in builds:
-        known = list(merged)
-        for finding in findings:
-            same = next((one for one in known if _is_same(one, finding)), None)
-            if same is None:
-                merged.append(finding)
-                continue
-            known.remove(same)
-            merged[merged.index(same)] = replace(same, build="both", count=max(same.count, finding.count))
-    if any(finding.severity == "error" and finding.kind != SCHEDULE.name for finding in merged):
-        merged = [finding for finding in merged if finding.kind != SCHEDULE.name]
-    return merged
-
-
-def _is_same(one: Finding, other: Finding) -> bool:
-    return (
-        one.kind == other.kind
-        and one.severity == other.severity
-        and {(place.file, place.line) for place in one.lines} == {(place.file, place.line) for place in other.lines}
-        and (one.array == other.array or not one.array or not other.array)
-    )
-
-
-def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The worst first, then by place."""
-
-    def key(finding: Finding) -> tuple[int, list[tuple[str, int]], str]:
-        return -SEVERITIES.index(finding.severity), [(place.file, place.line) for place in finding.lines], finding.kind
-
-    return tuple(sorted(findings, key=key))
-
-
 def _report(
     subject: Subject,
     options: CheckOptions,
@@ -234,4 +196,4 @@ def _report(
         skipped=tuple(skipped),
     )
     counters = next((run.evidence.counters for run in runs if run.evidence and run.evidence.counters), None)
-    return Report(_sorted(findings), coverage, counters, options.fail_on)
+    return Report(sort_findings(findings), coverage, counters, options.fail_on)
