@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from tilewise.core.launch import Launch as Launch
     from tilewise.core.plan import TilePlan as TilePlan
     from tilewise.core.problem import Problem as Problem
+    from tilewise.core.report import Report as Report
     from tilewise.emu.machine import emulate as emulate
+    from tilewise.engine.check_call import check as check
     from tilewise.engine.ladder import ladder as ladder
     from tilewise.engine.matmul import matmul as matmul
     from tilewise.engine.plan import Plan as Plan
@@ -26,7 +28,9 @@ _HOME = {
     "Plan": "tilewise.engine.plan",
     "Problem": "tilewise.core.problem",
     "TilePlan": "tilewise.core.plan",
+    "Report": "tilewise.core.report",
     "TilewiseError": "tilewise.core.errors",
+    "check": "tilewise.engine.check_call",
     "compile": "tilewise.build.nvrtc",
     "emulate": "tilewise.emu.machine",
     "ladder": "tilewise.engine.ladder",
@@ -35,7 +39,21 @@ _HOME = {
 }
 """Where each public name lives. They load on first use: the command line answers --help without NumPy or a compiler."""
 
-__all__ = ["Device", "Launch", "Plan", "Problem", "TilePlan", "TilewiseError", "compile", "emulate", "ladder", "matmul", "plan"]
+__all__ = [
+    "Device",
+    "Launch",
+    "Plan",
+    "Problem",
+    "Report",
+    "TilePlan",
+    "TilewiseError",
+    "check",
+    "compile",
+    "emulate",
+    "ladder",
+    "matmul",
+    "plan",
+]
 
 
 def __getattr__(name: str) -> object:

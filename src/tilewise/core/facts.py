@@ -52,6 +52,8 @@ class Fault:
     """The barrier at which threads wait; None where they wait for something else, or not at all."""
     wrapped: bool = False
     """Whether the address was computed in 32 bits that do not hold its true value."""
+    ptx_line: int = 0
+    """Where the instruction stands in the PTX."""
 
     def __str__(self) -> str:
         times = "" if self.count == 1 else f" ({self.count} times)"

@@ -36,6 +36,7 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
         detail=_detail(kind, raw, site, buffers),
         count=int(raw.count),
         place=site.source or Place("", site.ptx_line),
+        ptx_line=site.ptx_line,
         space=space,
         access=ACCESSES.get(site.kind),
         array=near.name if near else "",

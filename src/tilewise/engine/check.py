@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
+from tilewise.core.launch import Launch
 from tilewise.core.report import Coverage, LaunchCoverage, Report
 from tilewise.emu.compiled import parse_module
 from tilewise.emu.coverage import missing_forms
@@ -21,6 +22,7 @@ from tilewise.engine.check_subject import Subject
 from tilewise.engine.expect import Expectation
 from tilewise.engine.kernel_file import KernelEntry
 from tilewise.engine.sample import spread_blocks
+from tilewise.engine.wrapped import mark_wrapped
 from tilewise.hw.device import Device
 from tilewise.ptx.origins import place_at
 
@@ -125,18 +127,24 @@ class _Check:
                 differences += compare_expected(expectation, out, values, arguments, self._options.tolerances)
             if build == self._subject.builds.entries[0][0]:
                 differences += self._other_schedules(entry, arguments)
+        callees = tuple(one for one in parse_module(entry.module.ptx).functions if not one.is_entry)
+        observed = mark_wrapped(observation.observed, (entry.function, *callees), lambda: self._new_launch(entry))
         evidence = Evidence(
             setup=self._setup,
             build=build,
             function=entry.function,
-            callees=tuple(one for one in parse_module(entry.module.ptx).functions if not one.is_entry),
-            observed=observation.observed if self._blocks is None else replace(observation.observed, unwritten=()),
+            callees=callees,
+            observed=observed if self._blocks is None else replace(observed, unwritten=()),
             counters=observation.counters if build == "optimised" and not observation.stopped else None,
             arguments=look_after(arguments),
             finite_inputs=finite,
             differences=tuple(differences),
         )
         return _Run(build, evidence, unchecked)
+
+    def _new_launch(self, entry: KernelEntry) -> Launch:
+        """The launch with what its arrays held at first."""
+        return self._subject.launch(entry, self._subject.bind(entry))
 
     def _observe(
         self, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0, *, watch: bool = True
@@ -158,7 +166,7 @@ class _Check:
             sentences.append(
                 f"{len(self._blocks):,} of {total:,} blocks of the {build} build ran, as asked: results were not compared"
             )
-        if observation.stopped and not observation.observed.faults:
+        if observation.stopped:
             sentences.append(f"the {build} build was not run to its end: {observation.stopped}")
         return tuple(sentences)
 

@@ -52,6 +52,8 @@ class KernelFile:
     path: Path
     text: str = field(repr=False)
     is_ptx: bool
+    source: KernelSource | None = field(default=None, repr=False)
+    """The source that it is, where its text is not all: with headers, folders and macros of its own."""
 
     def facts(self, given: LaunchFacts) -> LaunchFacts:
         """Return the launch facts that the file's comment lines state, with those of the command line in their place."""
@@ -110,7 +112,7 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     """
     if file.is_ptx:
         return Module(str(file.path), "", file.text)
-    source = KernelSource(
+    source = file.source or KernelSource(
         file.text, str(file.path), include_paths=options.include_paths, defines=options.defines, std=options.std
     )
     arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
@@ -130,22 +132,30 @@ def open_kernel(file: KernelFile, options: BuildOptions, kernel: str | None) -> 
 
     Raises CompileError, and TilewiseError with the kernels there are.
     """
-    module = build(file, options, kernel)
+    return find_kernel(build(file, options, kernel), kernel, file)
+
+
+def find_kernel(module: Module, kernel: str | None, file: KernelFile | None = None) -> KernelEntry:
+    """Return the kernel of that C++ or PTX name in a module, of that file if it is of one; None for the only one.
+
+    Raises TilewiseError with the kernels there are.
+    """
     entries = list_kernels(module)
     found = entries if kernel is None else _find(entries, kernel, module.lowered_names.get(kernel))
     if len(found) == 1:
         return found[0]
-    templates = uncompiled_kernels(file, entries)
+    where = file.path if file else module.name
+    templates = uncompiled_kernels(file, entries) if file else ()
     if len(found) > 1:
         names = ", ".join([*(str(entry.signature or entry.name) for entry in found), *templates])
         asked = "choose one with --kernel" if kernel is None else f"{kernel!r} may be any of them"
-        raise TilewiseError(f"{file.path} has the kernels {names}: {asked}.")
+        raise TilewiseError(f"{where} has the kernels {names}: {asked}.")
     for name in templates:
         if kernel is None or name == _without_namespaces(kernel):
-            raise TilewiseError(f"{file.path} has {name} as a template: give its arguments, as in --kernel '{name}<16>'.")
+            raise TilewiseError(f"{where} has {name} as a template: give its arguments, as in --kernel '{name}<16>'.")
     if not entries:
-        raise TilewiseError(f"{file.path} has no kernel.")
-    raise TilewiseError(f"{file.path} has no kernel {kernel!r}.{nearest(str(kernel), (entry.shown for entry in entries))}")
+        raise TilewiseError(f"{where} has no kernel.")
+    raise TilewiseError(f"{where} has no kernel {kernel!r}.{nearest(str(kernel), (entry.shown for entry in entries))}")
 
 
 def _find(entries: Sequence[KernelEntry], kernel: str, lowered: str | None) -> tuple[KernelEntry, ...]:

@@ -1,0 +1,84 @@
+"""`tilewise.check` from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewise
+
+AXPBY = """\
+extern "C" __global__ void axpby(const float* x, float* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + 1.f;
+}
+"""
+X = np.arange(1000, dtype=np.float32)
+
+
+def test_correct_kernel_is_clean_and_arrays_stay_as_they_are() -> None:
+    y = np.zeros(1000, np.float32)
+    report = tilewise.check(AXPBY, grid=4, block=256, args=[X, y, 2.0, 1000], expect="y = a * x + 1")
+    assert report.verdict == "clean"
+    assert report.findings == ()
+    assert report.counters is not None
+    assert report.counters.requested_load_bytes == 4000
+    assert not y.any()
+    report.assert_clean()
+
+
+def test_names_of_a_mapping_are_those_of_the_report() -> None:
+    args = {"input": X, "output": "f32[1000]", "factor": 2.0, "count": 1001}
+    report = tilewise.check(AXPBY, grid=4, block=256, args=args)
+    assert {(finding.kind, finding.array) for finding in report.findings} == {
+        ("oob.global.read", "input"),
+        ("oob.global.write", "output"),
+    }
+    with pytest.raises(AssertionError, match=r"error oob\.global\.write: writes 4 bytes at byte 4000 of output"):
+        report.assert_clean()
+
+
+def test_module_is_checked_as_it_is() -> None:
+    module = tilewise.compile(AXPBY, "mine.cu")
+    report = tilewise.check(module, grid=4, block=256, args=[X, "f32[1000]", 2.0, 999])
+    (finding,) = report.findings
+    assert finding.kind == "unwritten.output"
+    assert finding.count == 1
+    assert report.coverage.builds == ("optimised",)
+
+
+def test_file_states_its_own_launch(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(
+        "// tilewise: --grid 4 --block 256 --arg 'x=f32[1000]:normal' --arg 'y=f32[1000]' --arg a=2.0 --arg n=1000\n" + AXPBY
+    )
+    assert tilewise.check(file, expect="a * x + 1").verdict == "clean"
+    assert tilewise.check(str(file), expect="a * x + 2").verdict == "findings"
+
+
+def test_read_only_array_must_not_be_written() -> None:
+    y = np.zeros(1000, np.float32)
+    y.flags.writeable = False
+    (finding,) = tilewise.check(AXPBY, grid=4, block=256, args=[X, y, 2.0, 1000], build="optimised").findings
+    assert finding.kind == "oob.global.write"
+    assert "read-only" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"args": [X, X, 1.0]}, "4 parameters .* 3 arguments"),
+        ({"args": None}, "give all three"),
+        ({"grid": "4"}, "grid = '4' is not"),
+        ({"kernel": 7}, "kernel is a int"),
+        ({"args": [X, X.astype(complex), 1.0, 4]}, "y is of type complex128"),
+        ({"expect": "y = sum(x"}, "'\\(' was never closed"),
+        ({"name": "axpbz"}, "no kernel 'axpbz'. Did you mean axpby"),
+    ],
+)
+def test_what_does_not_fit_is_a_sentence(changes: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"kernel": AXPBY, "grid": 4, "block": 256, "args": [X, X, 1.0, 1000], **changes}
+    with pytest.raises(tilewise.TilewiseError, match=message):
+        tilewise.check(given.pop("kernel"), **given)  # type: ignore[arg-type]
