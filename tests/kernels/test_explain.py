@@ -8,6 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
+from tilewise.checkers.base import kinds
 from tilewise.cli.explain import parse_thread_tile
 from tilewise.cli.main import main
 from tilewise.core.errors import TilewiseError
@@ -49,10 +50,11 @@ def value_of(lesson: Lesson, name: str) -> float:
     return next(part.value for part in lesson.parts if isinstance(part, Equation) and part.name == name)
 
 
-def test_every_rung_and_idea_is_a_topic() -> None:
+def test_every_rung_idea_and_kind_is_a_topic() -> None:
     assert list(TOPICS) == [
         *(row.name for row in LADDER),
         *("tiling", "barriers", "coalescing", "banks", "intensity", "registers", "pipelining"),
+        *kinds(),
     ]
 
 

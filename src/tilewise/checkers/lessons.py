@@ -1,6 +1,6 @@
 """What each kind of finding means, read from cuda/KIND.cu: a head comment, a kernel that has the fault and one without it.
 
-    // KIND, SEVERITY: one line that says what is wrong
+    // KIND
     //
     // Finds: what is reported, and from what it is known
     //
@@ -8,10 +8,10 @@
     //
     // Fix: what puts it right
     //
-    // Expect: y = 2 * x          (only where a finding needs it: --out and --expect)
+    // With: --schedules 8          (only where a finding needs an option of tilewise check)
 
+    // tilewise: ...                launch facts of both kernels, and what else both need
     // tilewise: --kernel bad ...
-    ...
     // tilewise: --kernel fixed ...
 
 Both kernels can be checked as they stand: `tilewise check cuda/KIND.cu --kernel bad`.
@@ -21,18 +21,14 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from tilewise.core.finding import Severity
-from tilewise.core.report import require_severity
-
 LESSONS_FOLDER = Path(__file__).parent / "cuda"
 
-_FIRST = re.compile(r"(?P<kind>[a-z0-9_]+(\.[a-z0-9_]+)*), (?P<severity>[a-z]+): (?P<title>.+)")
-_SECTION = re.compile(r"(?P<key>Finds|Why|Fix|Expect): +(?P<text>.+)")
-_EXPECT = re.compile(r"(?P<out>\w+) = (?P<expression>.+)")
+_SECTION = re.compile(r"(?P<key>Finds|Why|Fix|With): +(?P<text>.+)")
 _BEGINS = re.compile(r"^// tilewise: --kernel (bad|fixed)\b", re.MULTILINE)
 
 
@@ -41,58 +37,53 @@ class KindLesson:
     """A kind of finding, in words and in two kernels of CUDA."""
 
     kind: str
-    severity: Severity
-    """What it is unless a checker has a reason to say otherwise."""
-    title: str
-    """What is wrong, in one line."""
     finds: str
     why: str
     fix: str
+    shared: str
+    """What both kernels need: launch facts, declarations."""
     bad: str
     """A kernel with its launch facts that has it."""
     fixed: str
     """The same kernel without it."""
     path: Path
     """The file that holds both."""
-    expect: tuple[str, str] | None = None
-    """The array to compare and what it should equal, where the finding needs that."""
+    options: tuple[str, ...] = ()
+    """Of tilewise check, where the finding needs them."""
+
+    def command(self, kernel: str) -> str:
+        """The command line that checks one of the kernels."""
+        return shlex.join(["tilewise", "check", str(self.path), "--kernel", kernel, *self.options])
 
 
 @functools.cache
 def kind_lessons() -> dict[str, KindLesson]:
     """Return the lessons by kind, in the order of their names."""
-    found = map(_read, sorted(LESSONS_FOLDER.glob("*.cu")))
-    return {lesson.kind: lesson for lesson in found}
-
-
-def _read(path: Path) -> KindLesson:
-    lesson = parse_lesson(path.read_text(encoding="utf-8"), path)
-    if lesson.kind != path.stem:
-        raise ValueError(f"{path} explains {lesson.kind}")
-    return lesson
+    paths = sorted(LESSONS_FOLDER.glob("*.cu"))
+    return {path.stem: parse_lesson(path.read_text(encoding="utf-8"), path) for path in paths}
 
 
 def parse_lesson(text: str, path: Path) -> KindLesson:
     """Return the lesson that a file's text holds. Raises ValueError for a text of another form."""
-    comment = takewhile(lambda line: line.startswith("//"), text.splitlines())
-    first, *rest = [line.removeprefix("//").strip() for line in comment] or [""]
-    head = _FIRST.fullmatch(first)
-    sections = _sections(rest)
+    comment = [line.removeprefix("//").strip() for line in takewhile(lambda line: line.startswith("//"), text.splitlines())]
+    sections = _sections(comment[1:])
     begins = list(_BEGINS.finditer(text))
-    if head is None or not {"Finds", "Why", "Fix"} <= sections.keys() or [one[1] for one in begins] != ["bad", "fixed"]:
-        raise ValueError(f"{path} does not begin as a lesson does, or has no kernels bad and fixed: {first!r}")
-    expect = _EXPECT.fullmatch(sections["Expect"]) if "Expect" in sections else None
+    if comment[:1] != [path.stem] or not {"Finds", "Why", "Fix"} <= sections.keys():
+        raise ValueError(f"{path} does not begin with its kind, Finds, Why and Fix")
+    if [one[1] for one in begins] != ["bad", "fixed"]:
+        raise ValueError(f"{path} does not have the kernels bad and fixed")
+    bad, fixed = (one.start() for one in begins)
+    shared = text[:bad].split("\n\n", 1)[1]
     return KindLesson(
-        kind=head["kind"],
-        severity=require_severity(head["severity"]),
-        title=head["title"],
+        kind=path.stem,
         finds=sections["Finds"],
         why=sections["Why"],
         fix=sections["Fix"],
-        bad=text[begins[0].start() : begins[1].start()].strip(),
-        fixed=text[begins[1].start() :].strip(),
+        shared=shared.strip(),
+        bad=text[bad:fixed].strip(),
+        fixed=text[fixed:].strip(),
         path=path,
-        expect=(expect["out"], expect["expression"]) if expect else None,
+        options=tuple(shlex.split(sections.get("With", ""))),
     )
 
 

@@ -98,6 +98,7 @@ def check(
         threads=threads,
         max_instructions=max_instructions,
         fail_on=require_severity(fail_on),
+        examples=html is not None,
     )
     opened = open_file(file)
     facts = opened.facts(given)

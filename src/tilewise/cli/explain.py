@@ -14,7 +14,9 @@ DIFFERENT = 1
 
 
 def explain(
-    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="A rung or an idea; none for the list.")] = None,
+    topic: Annotated[
+        str | None, typer.Argument(metavar="[TOPIC]", help="A rung, an idea or a kind of finding; none for the list.")
+    ] = None,
     m: Annotated[int | None, typer.Option("--m", help="Rows of C.")] = None,
     n: Annotated[int | None, typer.Option("--n", help="Columns of C; as many as rows if left out.")] = None,
     k: Annotated[int | None, typer.Option("--k", help="Columns of A; as many as rows of C if left out.")] = None,
@@ -24,8 +26,8 @@ def explain(
     threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Derive an idea with your numbers, and count it on the spot."""
-    from tilewise.core.lesson import Question
+    """Derive an idea with your numbers and count it on the spot, or say what a kind of finding means."""
+    from tilewise.core.lesson import Question, topics_below
     from tilewise.core.lesson import explain as explain_topic
     from tilewise.engine.topics import TOPICS
     from tilewise.hw.device_file import find_device
@@ -33,8 +35,8 @@ def explain(
     from tilewise.render.lesson import render_lesson, render_topics
     from tilewise.render.terminal import open_console
 
-    if topic is None:
-        listed = list(TOPICS.values())
+    listed = list(TOPICS.values()) if topic is None else [] if topic in TOPICS else topics_below(topic)
+    if topic is None or listed:
         if as_json:
             print(to_json([{"topic": one.name, "group": one.group, "summary": one.summary} for one in listed]))
         else:

@@ -174,6 +174,11 @@ def register(topic: Topic) -> Topic:
     return topic
 
 
+def topics_below(prefix: str) -> list[Topic]:
+    """Return the topics whose names go on after `prefix` and a dot, such as race.global for "race"."""
+    return [topic for topic in TOPICS.values() if topic.name.startswith(f"{prefix}.")]
+
+
 def explain(name: str, question: Question) -> Lesson:
     """Return the lesson on a topic.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tilewise.core.counters import Counters, Request, SiteCounters
+from tilewise.core.counters import Counters, Request
 from tilewise.core.errors import InstructionLimitReached, KernelFault, UnsupportedInstruction
 from tilewise.core.launch import Dim3, Launch
 from tilewise.emu.blueprint import SiteFacts
@@ -33,8 +33,8 @@ INSTRUCTIONS = 2_000_000
 
 _TELL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint32)
 
-Key = tuple[str, str, int, str]
-"""What counts as one place: space, file, line and opcode."""
+Key = tuple[str, int]
+"""A site: its space, and its line of the PTX."""
 
 
 def add_examples(counters: Counters, launch: Launch, *, target: Target | None = None) -> Counters:
@@ -44,23 +44,17 @@ def add_examples(counters: Counters, launch: Launch, *, target: Target | None = 
     with it only where they may make each other wait. `launch` has arrays with their first contents, which are written to. A site
     that the block does not reach has no example.
     """
-    wanted: dict[Key, int] = {}
-    for site in counters.sites:
-        if site.space != "local" and site.worst > 1:
-            wanted[_key(site.space, site)] = max(wanted.get(_key(site.space, site), 0), site.worst)
+    costly = (site for site in counters.sites if site.space != "local" and site.worst > 1)
+    wanted: dict[Key, int] = {(site.space, site.ptx_line): site.worst for site in costly}
     if not wanted:
         return counters
     search = _Search(launch, wanted, target or host_target())
     blocks = None if blocks_communicate(parse_module(launch.module.ptx)) else [0]
     with suppress(KernelFault, InstructionLimitReached, UnsupportedInstruction):  # what was seen before is what there is
         run_kernel(search.kernel, launch, Turns(threads=1), blocks=blocks, max_instructions=INSTRUCTIONS)
-    found = ((site, search.found.get(_key(site.space, site))) for site in counters.sites)
+    found = ((site, search.found.get((site.space, site.ptx_line))) for site in counters.sites)
     sites = (replace(site, example=one) if one and one.transactions <= site.worst else site for site, one in found)
     return replace(counters, sites=tuple(sites))
-
-
-def _key(space: str, site: SiteCounters | SiteFacts) -> Key:
-    return space, site.file, site.line, site.opcode
 
 
 class _Search:
@@ -82,7 +76,7 @@ class _Search:
         assert step.site is not None
         site = self.kernel.blueprint.sites[step.site]
         for space, addresses in self._by_space(site):
-            key = _key(space, site)
+            key = (space, site.ptx_line)
             if key in self._missing:
                 self._look_at(key, addresses, _lane_bytes(step, site), "load" if site.kind in ("load", "copy") else "store")
         return int(bool(self._missing) and self._looked_at < LOOKED_AT)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch
+from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
 from tilewise.core.launch import Launch
@@ -13,6 +14,7 @@ from tilewise.core.report import Coverage, LaunchCoverage, Report
 from tilewise.emu.compiled import parse_module
 from tilewise.emu.coverage import missing_forms
 from tilewise.emu.observe import Observation, observe
+from tilewise.emu.requests import add_examples
 from tilewise.engine.arguments import BoundArgument
 from tilewise.engine.check_builds import Build
 from tilewise.engine.check_findings import find_all, merge_findings, sort_findings
@@ -44,6 +46,8 @@ class CheckOptions:
     threads: int | None = None
     max_instructions: int | None = None
     fail_on: Severity = "error"
+    examples: bool = False
+    """Whether to look for an example of each costly request, for pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ class _Check:
             function=entry.function,
             callees=callees,
             observed=observed if self._blocks is None else replace(observed, unwritten=()),
-            counters=observation.counters if build == "optimised" and not observation.stopped else None,
+            counters=self._counters(build, entry, observation),
             arguments=look_after(arguments),
             finite_inputs=finite,
             differences=tuple(differences),
@@ -158,6 +162,15 @@ class _Check:
             seed=seed,
             watch=watch,
         )
+
+    def _counters(self, build: Build, entry: KernelEntry, observation: Observation) -> Counters | None:
+        """The optimised build's, of a run to its end."""
+        if build != "optimised" or observation.stopped:
+            return None
+        if not self._options.examples:
+            return observation.counters
+        self._tell("looking for costly requests")
+        return add_examples(observation.counters, self._new_launch(entry))
 
     def _incomplete(self, build: Build, observation: Observation) -> tuple[str, ...]:
         sentences = []

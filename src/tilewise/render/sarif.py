@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 import tilewise
+from tilewise.checkers.base import kinds
 from tilewise.checkers.lessons import kind_lessons
 from tilewise.core.finding import Finding
 from tilewise.core.place import Place
@@ -46,14 +47,14 @@ def write_sarif(report: Report, path: Path, sources: Mapping[str, str] | None = 
 
 def as_sarif(report: Report, sources: dict[str, str], folder: Path) -> Json:
     """Return a report as a SARIF log of one run; files inside `folder` are named relative to it."""
-    kinds = sorted({finding.kind for finding in report.findings})
+    found = sorted({finding.kind for finding in report.findings})
     results, seen = [], Counter[str]()
     for finding in report.findings:
         base = _fingerprint(finding, sources, folder)
         seen[base] += 1
-        results.append(_result(finding, kinds.index(finding.kind), f"{base}:{seen[base]}", folder))
+        results.append(_result(finding, found.index(finding.kind), f"{base}:{seen[base]}", folder))
     run = {
-        "tool": {"driver": {"name": "tilewise", "version": tilewise.__version__, "rules": [_rule(kind) for kind in kinds]}},
+        "tool": {"driver": {"name": "tilewise", "version": tilewise.__version__, "rules": [_rule(kind) for kind in found]}},
         "automationDetails": {"id": f"tilewise/{_shown(report.coverage.launch.kernel)}/"},
         "originalUriBaseIds": {ROOT: {"uri": f"{folder.as_uri()}/"}},
         "columnKind": "unicodeCodePoints",
@@ -64,20 +65,17 @@ def as_sarif(report: Report, sources: dict[str, str], folder: Path) -> Json:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(kind: str) -> Json:
-    lesson = kind_lessons().get(kind)
-    rule: Json = {"id": kind, "properties": {"tags": ["cuda", kind.partition(".")[0]]}}
-    if lesson is None:
-        return rule
-    command = f"tilewise explain {kind}"
-    text = f"{lesson.finds}\n\n{lesson.why}\n\n{lesson.fix}\n\n{command}"
-    rule |= {
-        "shortDescription": {"text": _escaped(lesson.title)},
+def _rule(name: str) -> Json:
+    kind, lesson = kinds()[name], kind_lessons()[name]
+    text = f"{lesson.finds}\n\n{lesson.why}\n\n{lesson.fix}\n\ntilewise explain {name} shows an example."
+    return {
+        "id": name,
+        "shortDescription": {"text": _escaped(kind.summary)},
         "fullDescription": {"text": _escaped(f"{lesson.finds} {lesson.why}")},
         "help": {"text": _escaped(text)},
-        "defaultConfiguration": {"level": lesson.severity},
+        "defaultConfiguration": {"level": kind.severity},
+        "properties": {"tags": ["cuda", name.partition(".")[0]]},
     }
-    return rule
 
 
 def _result(finding: Finding, rule: int, fingerprint: str, folder: Path) -> Json:

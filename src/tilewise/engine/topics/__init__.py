@@ -1,4 +1,4 @@
-"""The topics of `tilewise explain`: the rungs, and one file an idea. Importing this registers all, in the order of the list."""
+"""The topics of `tilewise explain`: rungs, one file an idea, kinds of findings. Importing this registers all, in their order."""
 
 from tilewise.core.lesson import TOPICS
 
@@ -10,5 +10,6 @@ from tilewise.engine.topics import banks  # isort: skip
 from tilewise.engine.topics import intensity  # isort: skip
 from tilewise.engine.topics import registers  # isort: skip
 from tilewise.engine.topics import pipelining  # isort: skip
+from tilewise.engine.topics import findings  # isort: skip
 
-__all__ = ["TOPICS", "banks", "barriers", "coalescing", "intensity", "pipelining", "registers", "rungs", "tiling"]
+__all__ = ["TOPICS", "banks", "barriers", "coalescing", "findings", "intensity", "pipelining", "registers", "rungs", "tiling"]
