@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from tilewise.build.nvcc import compile_with_nvcc, find_host_code
 from tilewise.build.nvrtc import compile_source
 from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.launch_facts import LaunchFacts, choose_facts, read_comment_facts
@@ -108,7 +109,7 @@ def open_file(path: Path) -> KernelFile:
 def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) -> Module:
     """Return a file's module; a template's instance that `kernel` names, such as "mm<16>", will be in it.
 
-    Raises CompileError, and TilewiseError for options and names that cannot be.
+    A file with host code is compiled by nvcc. Raises CompileError, and TilewiseError for options and names that cannot be.
     """
     if file.is_ptx:
         return Module(str(file.path), "", file.text)
@@ -117,6 +118,9 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     )
     arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
     flags = ("-G",) if options.unoptimised else ()
+    host = find_host_code(source.text) if file.source is None else None
+    if host is not None:
+        return compile_with_nvcc(source, host, arch, flags, options.time_limit_s)
     names = (kernel,) if kernel is not None and "<" in kernel else ()
     return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
 
