@@ -23,7 +23,7 @@ SHOWN = 8
 
 _HOST = re.compile(
     r"^(?P<launch>[^\n]*<<<)|^(?P<main>[^\n]*\b(?:int|void|auto)\s+main\s*\()|"
-    r"^[ \t]*#[ \t]*include[ \t]*<(?P<header>(?:assert|cuda_runtime|cuda_runtime_api|math|std\w+|string|limits|time)\.h|[a-z_]+)>",
+    r"^[ \t]*#[ \t]*include[ \t]*<(?P<header>(?:assert|cuda_runtime\w*|math|std\w+|string|limits|time)\.h|[a-z_]+)>",
     re.MULTILINE,
 )
 """What NVRTC cannot compile: launches, main, and headers of the host. C++'s own headers have no suffix, CUDA's have one."""

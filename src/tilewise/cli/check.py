@@ -107,9 +107,9 @@ def check(
         raise typer.Exit(COULD_NOT_RUN)
     filters = Filters(tuple(only or ()), tuple(ignore or ()), baseline)
     report = _run(opened, how, facts, build, wanted, filters)
-    sources = {str(opened.path): opened.text}
     if write_baseline is not None:
-        write(report, write_baseline, sources)
+        write(report, write_baseline, {str(opened.path): opened.text})
+    sources = _sources(report, opened)
     _write_files(report, sources, sarif, html)
     _show(report, sources, as_json, lines)
     raise typer.Exit(EXIT_CODES[report.verdict])
@@ -141,6 +141,14 @@ def _show_listing(file: KernelFile, how: BuildOptions, kernel: str | None, as_js
     from tilewise.render.terminal import open_console
 
     render_listing(listing, open_console())
+
+
+def _sources(report: Report, file: KernelFile) -> dict[str, str]:
+    """The texts of the files that a report names: the file's own, and those beside it."""
+    from tilewise.render.source_text import read_sources
+
+    own = {str(file.path): file.text, **({"": file.text} if file.is_ptx else {})}
+    return {**read_sources(report, file.path.parent), **own}
 
 
 def _run(

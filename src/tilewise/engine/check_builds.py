@@ -64,7 +64,13 @@ def _put_together(entry: KernelEntry, unoptimised: Future[KernelEntry], asked: s
 def _open(file: KernelFile, options: BuildOptions, kernel: str | None, build: Build) -> KernelEntry:
     if build == "optimised":
         return open_kernel(file, replace(options, assembled=True, unoptimised=False), kernel)
-    return open_kernel(file, replace(options, unoptimised=True), kernel)
+    try:
+        return open_kernel(file, replace(options, unoptimised=True), kernel)
+    except CompileError as failure:
+        try:
+            return open_kernel(file, replace(options, unoptimised=True, without_names=True), kernel)
+        except TilewiseError:
+            raise failure from None
 
 
 def entries_of(builds: Sequence[tuple[Build, KernelEntry]], build: Build) -> KernelEntry | None:

@@ -41,6 +41,8 @@ class BuildOptions:
     std: str = DEFAULT_STD
     unoptimised: bool = False
     """Whether to build for a debugger (-G): slow code that keeps every variable, and its names."""
+    without_names: bool = False
+    """Whether an unoptimised build may do without names (--Ofast-compile=max), for sources that do not compile with -G."""
     assembled: bool = False
     """Whether to assemble the PTX too, which says what the kernel takes of a GPU."""
     time_limit_s: float = 60.0
@@ -117,12 +119,17 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
         file.text, str(file.path), include_paths=options.include_paths, defines=options.defines, std=options.std
     )
     arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
-    flags = ("-G",) if options.unoptimised else ()
+    flags = _unoptimised_flags(options) if options.unoptimised else ()
     host = find_host_code(source.text) if file.source is None else None
     if host is not None:
         return compile_with_nvcc(source, host, arch, flags, options.time_limit_s)
     names = (kernel,) if kernel is not None and "<" in kernel else ()
     return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
+
+
+def _unoptimised_flags(options: BuildOptions) -> tuple[str, ...]:
+    """What keeps NVRTC and nvcc from optimising [NVRTC manual, Supported Compile Options]."""
+    return ("--Ofast-compile=max",) if options.without_names else ("-G",)
 
 
 def list_kernels(module: Module) -> tuple[KernelEntry, ...]:
