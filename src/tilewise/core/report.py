@@ -58,10 +58,13 @@ class Report:
 
     def assert_clean(self) -> None:
         """Raise AssertionError with the findings in words unless the verdict is clean."""
+        __tracebackhide__ = True  # pytest then shows the line that asks
         if self.verdict == "clean":
             return
-        lines = [f"{finding.severity} {finding.kind}: {finding.message}" for finding in self.findings]
-        raise AssertionError("\n".join([f"verdict: {self.verdict}", *lines, *self.coverage.unchecked]))
+        unchecked = (f"not checked: {sentence}" for sentence in self.coverage.unchecked)
+        launch = self.coverage.launch
+        head = f"{launch.kernel}, grid {launch.grid}, block {launch.block}: {self.verdict}"
+        raise AssertionError("\n".join([head, *map(_words, self.findings), *unchecked]))
 
     def to_json(self) -> dict[str, Any]:
         """Return {verdict, coverage, findings, counters} as mappings, lists and plain values."""
@@ -71,6 +74,13 @@ class Report:
             "findings": [finding.to_json() for finding in self.findings],
             "counters": None if self.counters is None else asdict(self.counters),
         }
+
+
+def _words(finding: Finding) -> str:
+    """A finding in a few lines."""
+    places = " and ".join(map(str, finding.lines))
+    at = f" at {places}" if places else ""
+    return f"{finding.severity} {finding.kind}{at}: {finding.message}\n    fix: {finding.fix}"
 
 
 def require_severity(name: str) -> Severity:
