@@ -17,6 +17,7 @@ from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID
 from tilewise.emu.lower.kernel import FUNCTION, Analysis, Lowered, analyse_program, lower
 from tilewise.emu.lower.program import prepare
 from tilewise.ptx.ast import PtxModule
+from tilewise.ptx.call_sites import copy_called
 from tilewise.ptx.parse import parse
 
 
@@ -84,13 +85,14 @@ def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Targe
     key = key_of("emulator", _emulator_digest(), compiler_version(), target.cpu, target.features, ptx, kernel, shape)
     if observes:
         key = key_of(key, "observed")
-    analyse = functools.partial(_analyse, ptx, kernel, block, grid_class)
+    analyse = functools.partial(_analyse, ptx, kernel, block, grid_class, observes)
     return CompiledKernel(key, target, analyse, observes=observes)
 
 
 @functools.lru_cache(maxsize=8)
-def _analyse(ptx: str, kernel: str, block: Dim3, grid_class: Dim3) -> Analysis:
-    return analyse_program(prepare(parse_module(ptx), kernel, block), grid_class)
+def _analyse(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, observes: bool) -> Analysis:
+    module = copy_called(parse_module(ptx), kernel) if observes else parse_module(ptx)
+    return analyse_program(prepare(module, kernel, block), grid_class)
 
 
 @functools.lru_cache(maxsize=16)
