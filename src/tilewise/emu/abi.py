@@ -22,7 +22,7 @@ NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "
 """enum tw_number."""
 PATIENCE = 32
 """Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
-READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES, VOLATILE = (1 << bit for bit in range(9))
+READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES, VOLATILE, ONLY_MOVES = (1 << bit for bit in range(10))
 """enum tw_trait."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED, AT_BLOCK_BARRIER = range(1, 10)
@@ -42,6 +42,7 @@ FAULT_KINDS = (
     "deadlock",
     "missing lanes",
     "missing lanes",
+    "missing lanes",
 )
 """enum tw_fault_kind, in words."""
 OUT_OF_SHARED = 5
@@ -50,11 +51,11 @@ BAD_JUMP, TRAP = 7, 9
 """Of them, what compiled kernels report themselves."""
 ENDLESS = 11
 """The deadlock that is not at a barrier of the block."""
-READS_ABSENT, NEVER_CAME = 12, 13
-"""Missing lanes of which values are read; those that leave the kernel while others wait for them."""
+READS_ABSENT, NEVER_CAME, NOT_NAMED = 12, 13, 14
+"""Missing lanes: those of which values are read; that leave the kernel while others wait; that do not name themselves."""
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
-    *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence", "shuffle"),
+    *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence", "shuffle", "named", "local_read"),
 )
 """Fields of Context that compiled kernels call through."""
 
@@ -91,7 +92,7 @@ class Block(ctypes.Structure):
     _fields_ = [
         ("number", c_uint64),
         *((name, c_uint32) for name in ("active", "live_warps", "awaited", "unused")),
-        *((name, c_void_p) for name in ("shared", "warps", "local", "arrivals", "copies", "order", "cells")),
+        *((name, c_void_p) for name in ("shared", "warps", "local", "arrivals", "copies", "order", "cells", "local_written")),
         ("barriers", Barrier * BARRIERS),
     ]
 
@@ -187,7 +188,7 @@ class _ContextHead(ctypes.Structure):
     """struct tw_context up to its arrays, which stand on cache lines of their own."""
 
     _fields_ = [
-        *((name, c_void_p) for name in ("params", "shared", "block_counts", "local", "ranges")),
+        *((name, c_void_p) for name in ("params", "shared", "block_counts", "local", "local_written", "ranges")),
         ("range_count", c_uint64),
         *((name, c_void_p) for name in ("histograms", "stop", "thread_ids")),
         *((name, c_void_p) for name in RUNTIME_FUNCTIONS),

@@ -286,6 +286,8 @@ def _traits(step: Step) -> int:
             return 0
     if words & STRONG_WORDS:
         traits |= abi.STRONG
+    if step.only_moves:
+        traits |= abi.ONLY_MOVES
     if "volatile" in words:
         traits |= abi.VOLATILE
     if words & {"acquire", "acq_rel"}:

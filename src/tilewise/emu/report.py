@@ -89,6 +89,10 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
             return f"{_waiting_warps(raw)} at barrier {raw.address}, to which {came}: nobody can go on"
         if raw.kind == abi.READS_ABSENT:
             return f"lanes {raw.mask:#010x} of warp {raw.warp} read values of lanes {raw.address:#010x}, which take no part"
+        if raw.kind == abi.NOT_NAMED:
+            return (
+                f"lanes {raw.mask:#010x} of warp {raw.warp} are not among the lanes that they name, such as {raw.address:#010x}"
+            )
         if raw.kind == abi.NEVER_CAME:
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which never come"
         if kind == "missing lanes":

@@ -28,6 +28,7 @@ from tilewise.emu.patterns import LANES
 from tilewise.emu.windows import CONSTANT_BASE, GLOBAL_BASE, SHARED_WINDOW, WINDOW_BYTES
 from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
 
+OBSERVED_FIELDS = ("local_written", "local_read")
 GROUP_BYTES = 1 << 31
 """Lanes further apart are checked one by one: their distance must fit into the arithmetic of a check."""
 
@@ -381,7 +382,7 @@ class Memory:
         """Make what both ways need before they part."""
         for value in values:
             self.lanes.vector(value)
-        for name in ("access", "resolve", "shared", "local", "histograms"):
+        for name in ("access", "resolve", "shared", "local", "histograms", *OBSERVED_FIELDS[: 2 * self.body.kernel.observes]):
             self.body.context_field(name)
 
     def _make(self, value: Value) -> None:

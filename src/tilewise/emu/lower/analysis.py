@@ -13,7 +13,7 @@ from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
-from tilewise.emu.lower.ordering import tell_order, tell_shuffle
+from tilewise.emu.lower.ordering import tell_named, tell_order, tell_shuffle
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import Shape, allow_zero, join
@@ -94,6 +94,7 @@ def run_step(body: Body, memory: Memory, step: Step) -> None:
         memory.lower(step)
     else:
         if body.kernel.observes and not body.lanes.dry:
+            tell_named(body, step)
             tell_shuffle(body, step)
         body.apply(step)
         if body.kernel.observes and not body.lanes.dry:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lanes import Value, bits_of, vector_type
+from tilewise.emu.lower.local_written import WrittenBytes
 from tilewise.emu.lower.memory_map import LOCAL_WORD
 from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import SECTOR_BYTES
@@ -46,7 +47,7 @@ class LocalMemory:
         self._count(step, access)
         if access.kind == "store":
             self.body.has_effects = True
-        return self._perform(access, offset, values)
+        return self._perform(step, access, offset, values)
 
     def _count(self, step: Step, access: Access) -> None:
         """A request with all lanes: all sectors of each word."""
@@ -66,20 +67,26 @@ class LocalMemory:
             inside = "false"
         lanes.emit(f"br i1 {lanes.define(f'and i1 {inside}, {aligned}')}, label %{quick}, label %{slow}, !prof !0")
         lanes.label(quick)
-        done = self._perform(access, offset, values)
+        done = self._perform(step, access, offset, values)
         for value in done:
             lanes.vector(value)
+        read = lanes.fresh("read")
+        lanes.emit(f"br label %{read}")  # what was emitted may have parted ways
+        lanes.label(read)
         lanes.emit(f"br label %{joined}")
         lanes.label(slow)
         fallback = self.memory.by_runtime(step, access, address.base(), values, "-1", counted=True)
         lanes.emit(f"br label %{joined}")
         lanes.label(joined)
-        return [self.memory.merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
+        return [self.memory.merge(a, read, b, slow) for a, b in zip(done, fallback, strict=True)]
 
     # -- the bytes
 
-    def _perform(self, access: Access, offset: Value, values: list[Value]) -> list[Value]:
+    def _perform(self, step: Step, access: Access, offset: Value, values: list[Value]) -> list[Value]:
         results = []
+        if self.body.kernel.observes and access.space != "stack":  # whose bytes functions use in turn
+            written = WrittenBytes(self.body)
+            written.check(step, access, offset) if access.kind == "load" else written.mark(access, offset)
         for element in range(access.count):
             at = self.lanes.binary("add", offset, self.lanes.constant("i64", element * access.element_bytes))
             if access.kind == "load":

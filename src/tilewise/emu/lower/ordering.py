@@ -9,6 +9,7 @@ from tilewise.emu.patterns import LANES
 
 FENCES = ("fence", "membar")
 WARP_SYNC = "bar.warp.sync"
+ALL = (1 << LANES) - 1
 SHUFFLE = "shfl.sync"
 SHUFFLES = ("up", "down", "bfly", "idx")
 """In the order of the runtime's."""
@@ -21,6 +22,15 @@ def tell_order(body: Body, step: Step) -> None:
     field = "fence" if words[0] in FENCES else "warp_sync" if opcode == WARP_SYNC else ""
     if field:
         _call(body, field, f"i32 {_active(body)}, i32 {int('cta' in words)}")
+
+
+def tell_named(body: Body, step: Step) -> None:
+    """Emit a call of the runtime before an instruction for lanes that it names, if these need not be all."""
+    named = body.value(*step.sources[-1]) if step.meets else None
+    if named is None or named.constant in (ALL, -1):
+        return
+    body.lanes.emit(f"store {vector_type('i32')} {body.lanes.vector(named)}, ptr {body.context_address('values')}")
+    _call(body, "named", f"i32 {step.site}, i32 {_active(body)}")
 
 
 def tell_shuffle(body: Body, step: Step) -> None:

@@ -19,6 +19,7 @@ from tilewise.emu.lower.memory_map import (
     shared_layout,
     variable_addresses,
 )
+from tilewise.emu.lower.moves import mark_moves
 from tilewise.emu.lower.provenance import Provenance, trace
 from tilewise.emu.lower.recursion import saves_of
 from tilewise.emu.lower.step import Step, match
@@ -116,6 +117,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     waiting = tuple(waiting_loops(graph, linked, decoded, live, provenance))
     for loop in waiting:
         loop.watched.is_watched = True
+    mark_moves(step for block in linked.cfg.order for step in decoded[block])
     number = {block: position for position, block in enumerate(linked.cfg.order)}
     steps = tuple(decoded[block] for block in linked.cfg.order)
     successors = tuple(

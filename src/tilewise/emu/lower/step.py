@@ -34,6 +34,8 @@ class Step:
     """What the emulator lacks of an instruction whose opcode it has, for a message; the step has no form then."""
     is_watched: bool = False
     """Whether a warp that waits for ever is said to be here."""
+    only_moves: bool = False
+    """A load whose values are only moved and stored again, by all that is known."""
     site: int | None = None
     """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
 

@@ -111,6 +111,7 @@ static uint32_t run_block(struct tw_context* context) {
             if (warp->status == TW_EXITED || (warp->status == TW_AT_BARRIER && !all_go)) continue;
             context->warp_index = (uint32_t)index;
             context->local = block->local + index * warp_local_bytes;
+            context->local_written = context->watch ? block->local_written + index * warp_local_bytes / 4 : 0;
             uint32_t status = warp->careful ? tw_run_apart(context, warp) : context->fast(context, warp);
             if (status != TW_AT_BLOCK_BARRIER) status = tw_run_on(context, warp, status);
             warp->status = status == TW_AT_BLOCK_BARRIER ? TW_AT_BARRIER : status;
@@ -223,7 +224,7 @@ EXPORT void tw_abi(uint64_t* sizes, void** functions) {
     void* const entries[] = {(void*)tw_access,  (void*)tw_atomic,  (void*)tw_fault,       (void*)tw_print,     (void*)tw_assert,
                              (void*)tw_count,   (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,      (void*)tw_meet,
                              (void*)tw_collect, (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait, (void*)tw_warp_sync,
-                             (void*)tw_fence,   (void*)tw_shuffle};
+                             (void*)tw_fence,   (void*)tw_shuffle, (void*)tw_named,       (void*)tw_local_read};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

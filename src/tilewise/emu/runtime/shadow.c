@@ -6,13 +6,18 @@
 
 enum { WORD = 4, PAGE_WORDS = 1024 };
 
+// Words of local memory of all threads of a block.
+static uint64_t local_words(const struct tw_context* context) { return context->local_bytes / WORD * TW_LANES * context->warp_count; }
+
 void tw_watch_start(struct tw_context* context, struct tw_block* block) {
     if (!context->watch) return;
     if (!block->order) {
         block->order = tw_make_order(context);
         block->cells = calloc(context->shared_bytes / WORD + 1, sizeof *block->cells);
-        if (!block->cells) abort();
+        block->local_written = malloc(local_words(context) + 1);
+        if (!block->cells || !block->local_written) abort();
     }
+    memset(block->local_written, 0, local_words(context));
     tw_reset_order(context, block->order);
 }
 
@@ -20,6 +25,7 @@ void tw_watch_free(struct tw_context* context, struct tw_block* block) {
     if (!context->watch) return;
     tw_free_order(context, block->order);
     free(block->cells);
+    free(block->local_written);
     tw_free_locations(context->watch);
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
         struct tw_buffer* buffer = &context->buffers[i];
@@ -139,6 +145,27 @@ static void watch_global(struct tw_context* context, struct tw_touch* touch, str
     }
 }
 
+// Reading part of a word is not held against a thread that has written another part of it.
+static void watch_local(struct tw_context* context, const struct tw_touch* touch, uint64_t first, uint64_t end, uint32_t lane) {
+    uint32_t missing = 0;
+    if (context->sites[touch->site].is_stack) return;
+    for (uint64_t word = first / WORD; word * WORD < end; ++word) {
+        uint8_t* written = &context->local_written[word * TW_LANES + lane];
+        const uint32_t bytes = part_of(word, first, end);
+        missing |= !(*written & bytes);
+        if (touch->traits & TW_WRITES) *written |= (uint8_t)bytes;
+    }
+    if (missing && touch->traits & TW_READS && !(touch->traits & TW_ONLY_MOVES))
+        report_unwritten(context, TW_LOCAL, touch->site, touch->thread, first);
+}
+
+// Lanes load, at one offset in local memory, words of which they have written nothing.
+void tw_local_read(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask, uint64_t offset) {
+    (void)warp;
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        report_unwritten(context, TW_LOCAL, site, TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest), offset);
+}
+
 // Where flags and atomics meet: of shared memory, one place a block.
 static uint64_t location_of(const struct tw_context* context, enum tw_space space, uint64_t address) {
     return space == TW_SHARED ? 1ull << 63 | context->block->number << 24 | address : address;
@@ -155,6 +182,7 @@ void tw_watch_lane(struct tw_context* context, uint32_t site, uint32_t lane, uin
     } else if (place->space == TW_GLOBAL) {
         watch_global(context, &touch, place->buffer, address, bytes, place->bytes, lane);
     } else {
+        watch_local(context, &touch, place->offset, place->offset + bytes, lane);
         return;
     }
     if (facts->traits & TW_STRONG) tw_synchronise(context, lane, location_of(context, place->space, address), facts->traits);
@@ -213,6 +241,20 @@ static uint32_t source_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c
                                (int32_t)((lane & segment) | (distance & ~segment))};
     const int in_range = mode == 0 ? sources[0] >= (int32_t)last : sources[mode] <= (int32_t)last;
     return in_range ? (uint32_t)sources[mode] : lane;
+}
+
+// Lanes name those that an instruction is for (values: 32 masks): reports those that leave themselves out.
+void tw_named(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask) {
+    const uint32_t* named = (const uint32_t*)(const void*)context->values;
+    uint32_t left_out = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        left_out |= (named[lane] >> lane & 1 ? 0u : 1u) << lane;
+    }
+    if (!left_out) return;
+    const uint32_t first = (uint32_t)__builtin_ctz(left_out);
+    struct tw_fault* fault = tw_report(context, warp, TW_NOT_NAMED, site, first, named[first]);
+    if (fault && fault->count == 1) fault->mask = left_out;
 }
 
 // Some lanes of a warp shuffle: reports those that read from lanes which they name and which take no part. values: 32 operands b, then

@@ -49,6 +49,7 @@ enum tw_fault_kind {
     TW_ENDLESS = 11,       // lanes go round a loop, or wait for others of their warp, and nobody changes anything
     TW_READS_ABSENT = 12,  // lanes shuffle values from lanes that take no part
     TW_NEVER_CAME = 13,    // lanes that were waited for leave the kernel
+    TW_NOT_NAMED = 14,     // lanes do not name themselves
 };
 
 // What tw_collect does, in the order of across.COLLECTIVES.
@@ -131,10 +132,11 @@ enum tw_trait {
     TW_STRONG = 4,    // volatile, relaxed, acquire, release or atomic: two of them are no race
     TW_ACQUIRES = 8,  // its thread knows from then on what the one knew that wrote the value
     TW_RELEASES = 16,
-    TW_OF_BLOCK = 32,   // for threads of its block alone
-    TW_COPIES = 64,     // cp.async: what it writes
-    TW_VOLATILE = 256,  // strong, but lanes of a warp that exchange values by it need a __syncwarp all the same
-    TW_UPDATES = 128,   // an atomic: what is known of the value that it changes is known of the new one
+    TW_OF_BLOCK = 32,     // for threads of its block alone
+    TW_COPIES = 64,       // cp.async: what it writes
+    TW_VOLATILE = 256,    // strong, but lanes of a warp that exchange values by it need a __syncwarp all the same
+    TW_ONLY_MOVES = 512,  // a load whose values are only stored again
+    TW_UPDATES = 128,     // an atomic: what is known of the value that it changes is known of the new one
 };
 
 struct tw_buffer;
@@ -214,6 +216,7 @@ struct tw_block {
     struct tw_copies* copies;      // one a warp, made when the first copy is asked for
     struct tw_order* order;        // of its accesses, and the words of shared memory: where they are watched
     struct tw_cell* cells;
+    uint8_t* local_written;
     struct tw_barrier barriers[TW_BARRIERS];
 };
 
@@ -233,13 +236,14 @@ struct tw_context {
     uint8_t* shared;
     uint64_t* block_counts;  // for each block: times it ran with all lanes; times it ran lane by lane; lanes of the latter
     uint8_t* local;          // of this warp: 32 lanes side by side for each word of four bytes
+    uint8_t* local_written;  // of this warp: for each word, for each lane, a bit a byte; where accesses are watched
     struct tw_range* ranges;
     uint64_t range_count;
     uint64_t* histograms;
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
     void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait,
-        *warp_sync, *fence, *shuffle;
+        *warp_sync, *fence, *shuffle, *named, *local_read;
     uint64_t shared_bytes, local_bytes, cleared_local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
@@ -297,6 +301,8 @@ void tw_copy_commit(struct tw_context*, uint32_t mask);
 void tw_copy_wait(struct tw_context*, uint32_t mask, int32_t pending);
 void tw_warp_sync(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t unused);
 void tw_fence(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t is_of_block);
+void tw_named(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
+void tw_local_read(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint64_t offset);
 void tw_shuffle(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t mode);
 
 // Watching accesses: these do nothing unless context->watch.

@@ -1,0 +1,46 @@
+"""Loads that take part in copies: whose values go nowhere but into memory again.
+
+Copying an object reads all its bytes, those too that nobody has written and nobody will look at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tilewise.emu.lower.step import Step, registers_of
+
+LOCAL = ("local", "generic")
+
+
+def mark_moves(steps: Iterable[Step]) -> None:
+    """Set `only_moves` of the loads whose values are only moved and stored."""
+    readers: dict[str, list[Step]] = defaultdict(list)
+    loads = []
+    for step in steps:
+        for name in step.reads:
+            readers[name].append(step)
+        if step.access is not None and step.access.kind == "load" and step.access.space in LOCAL:
+            loads.append(step)
+    for load in loads:
+        load.only_moves = all(_is_only_moved(name, readers, frozenset()) for name in load.writes)
+
+
+def _is_only_moved(name: str, readers: dict[str, list[Step]], seen: frozenset[str]) -> bool:
+    return all(
+        _stores(step, name)
+        or (_moves(step) and all(to in seen or _is_only_moved(to, readers, seen | {name}) for to in step.writes))
+        for step in readers[name]
+    )
+
+
+def _moves(step: Step) -> bool:
+    return step.instruction.opcode.startswith("mov.") and step.instruction.guard is None
+
+
+def _stores(step: Step, name: str) -> bool:
+    """Whether a step stores a register and does not use it as an address or a guard."""
+    if step.access is None or step.access.kind != "store":
+        return False
+    guard = step.instruction.guard
+    return name not in registers_of(step.sources[0][0]) and (guard is None or guard.register != name)
