@@ -22,7 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tilewise.core.plan import TilePlan
+
 BATCH = 200
+SMALL = TilePlan(64, 64, 16, 4, 4)
+"""Of r07, which shows what a launch costs."""
 FIRST = """
 import json, time
 times = {}
@@ -97,7 +101,6 @@ def parts(a: Any, b: Any, out: Any) -> dict[str, Callable[[], object]]:
     from tilewise.engine.built import build_rung
     from tilewise.engine.choice import Choice
     from tilewise.engine.ladder_gpu import rung_launch
-    from tilewise.engine.rules import SMALL
     from tilewise.gpu.arrays import library_of
     from tilewise.gpu.device import device_of
     from tilewise.gpu.driver import open_gpu
@@ -125,7 +128,6 @@ def driver_launch(module: Any, size: int, buffers: tuple[int, int, int]) -> Call
     """Return the same launch through cuda.bindings, with everything at hand."""
     import array
 
-    from tilewise.engine.rules import SMALL
     from tilewise.gpu.driver import load_driver
 
     cuda = load_driver()
@@ -144,7 +146,6 @@ def core_launch(a: Any, b: Any, out: Any) -> Callable[[], object]:
     from cuda.core import Device, LaunchConfig, ObjectCode, launch
 
     from tilewise.engine.built import build_rung
-    from tilewise.engine.rules import SMALL
     from tilewise.gpu.device import device_of
 
     device = Device()

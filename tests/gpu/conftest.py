@@ -26,7 +26,14 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
 
     monkeypatch.setattr(driver, "load_driver", lambda: pretended)
     monkeypatch.setattr(built, "compile_source", compile_and_remember)
-    caches = (driver.open_gpu, device.device_of, built.build_rung, built.build_auxiliary, matmul_gpu.get_ready)
+    caches = (
+        driver.open_gpu,
+        device.device_of,
+        built.build_rung,
+        built.build_fp32,
+        built.build_auxiliary,
+        matmul_gpu.get_ready,
+    )
     for cache in caches:
         cache.cache_clear()
     yield pretended

@@ -86,6 +86,7 @@ class Spoiled:
 
         self.prepared = ()
         self.recipe = self
+        self.workspace = 0
         self.chosen = (rank(Problem(4, 5, 3), device_of(0)).chosen,)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import tilewise
 from tilewise.engine.gpu_operands import GpuOperands
 from tilewise.engine.matmul_gpu import make_ready
+from tilewise.engine.operands import WORD_BYTES
 from tilewise.engine.peers import Peer, open_peers, peer_versions, true_float32
 from tilewise.engine.results import BenchResult, BenchRow
 from tilewise.engine.rules import rank
@@ -18,6 +19,7 @@ from tilewise.engine.suites import Shape
 from tilewise.gpu.clocks import Clocks, watch_clocks
 from tilewise.gpu.device import device_of
 from tilewise.gpu.driver import Gpu, open_gpu
+from tilewise.gpu.memory import Memory
 from tilewise.gpu.timing import Effort, Timing, Work, ratios, time_interleaved
 
 OURS = "tilewise"
@@ -75,7 +77,9 @@ def run_contest(gpu: Gpu, shape: Shape, peers: Sequence[Peer], effort: Effort | 
     device = device_of(gpu.ordinal)
     operands = GpuOperands(gpu, device, shape.problem)
     ready = make_ready(operands.geometries, (0, 0, 0), lambda problem: rank(problem, device).chosen)
-    addresses = [operands.addresses(number) for number in range(operands.sets)]
+    workspace = Memory(gpu, WORD_BYTES * ready.workspace, gpu.own_stream)
+    gpu.synchronize(gpu.own_stream)
+    addresses = [(*operands.addresses(number), workspace.address) for number in range(operands.sets)]
 
     def ours(stream: int, number: int) -> None:
         gpu.enqueue(ready.prepared, stream, addresses[number])

@@ -10,8 +10,9 @@ from tilewise.engine.matmul_gpu import Ready, check_arrays, check_overlap, make_
 from tilewise.engine.operands import ORDERS, in_place
 from tilewise.engine.phantom import phantom
 from tilewise.engine.recipe import LOW_BITS
-from tilewise.engine.rules import Candidate
+from tilewise.engine.rules import Candidate, rank
 from tilewise.gpu.arrays import Geometry, JaxArrays, Library, library_of
+from tilewise.gpu.device import device_of
 
 
 class Bound:
@@ -35,7 +36,10 @@ class Bound:
 
 
 def bind(problem: Problem, candidate: Candidate, a: Any, b: Any, out: Any = None) -> Bound:
-    """Return a problem's prepared call on arrays of a GPU, by the candidate's kernel; see `Plan.bind`."""
+    """Return a problem's prepared call on arrays of a GPU, by the candidate's kernel; see `Plan.bind`.
+
+    A column-major `out` makes the product that of the transposes, another problem, and a very tall one is several.
+    """
     library = library_of(type(a))
     if not library.on_gpu(a):
         raise TilewiseError(f"a is a {type(a).__name__} that is not on a GPU: bind arrays of PyTorch, CuPy or the like on a GPU.")
@@ -54,7 +58,12 @@ def bind(problem: Problem, candidate: Candidate, a: Any, b: Any, out: Any = None
     check_arrays(*triple, shape)
     addresses = (looks[0][1], looks[1][1], looks[2][1])
     a_bits, b_bits, out_bits = (address & LOW_BITS for address in addresses)
-    ready = make_ready(triple, (a_bits, b_bits, out_bits), lambda part: candidate)
+    device = device_of(a_form.device)
+
+    def choose(part: Problem) -> Candidate:
+        return candidate if part == problem else rank(part, device).chosen
+
+    ready = make_ready(triple, (a_bits, b_bits, out_bits), choose)
     check_overlap(ready, addresses)
     keep: tuple[object, ...] = (a, b, *(held for _, _, held in looks))
     if not ready.workspace:

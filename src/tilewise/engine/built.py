@@ -12,6 +12,7 @@ from tilewise.gpu.errors import capability_objection
 from tilewise.hw.catalog import DEVICES
 from tilewise.hw.device import NVRTC_13_LEAST
 from tilewise.kernels.auxiliary import auxiliary_source
+from tilewise.kernels.fp32 import fp32_source
 from tilewise.kernels.ladder import rung
 from tilewise.kernels.source import kernel_source
 
@@ -35,6 +36,12 @@ def build_rung(name: str, tile: TilePlan, layout: Layout, arch: str) -> Module:
 def build_auxiliary(kernel: str, arch: str) -> Module:
     """Return the module of an auxiliary kernel."""
     return compile_source(auxiliary_source(kernel), arch)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def build_fp32(file: str, header: str, arch: str) -> Module:
+    """Return the module of a file of cuda/fp32 with its plan.cuh."""
+    return compile_source(fp32_source(file, header), arch)
 
 
 @functools.cache

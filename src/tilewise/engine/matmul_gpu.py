@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from tilewise.core.errors import TilewiseError
 from tilewise.core.problem import Problem
-from tilewise.engine.built import build_auxiliary, build_rung, require_compiler
+from tilewise.engine.built import build_auxiliary, build_fp32, build_rung, require_compiler
 from tilewise.engine.operands import WORD_BYTES
 from tilewise.engine.pairs import product_shape
-from tilewise.engine.recipe import LOW_BITS, Buffer, Recipe, make_recipe
+from tilewise.engine.recipe import LOW_BITS, Buffer, Builder, Recipe, make_recipe
 from tilewise.engine.rules import Candidate, rank
 from tilewise.gpu.arrays import Form, Geometry, Library, library_of
 from tilewise.gpu.device import device_of
@@ -117,14 +117,12 @@ def make_ready(
     gpu, device = open_gpu(number), device_of(number)
     require_compiler(device)
     a, b, out = (Buffer(each.shape, each.strides, bits) for each, bits in zip(geometries, low_bits, strict=True))
-    recipe = make_recipe(
-        a,
-        b,
-        out,
-        choose,
-        lambda candidate, layout: build_rung(candidate.rung, candidate.tile, layout, device.arch),
-        lambda kernel: build_auxiliary(kernel, device.arch),
+    builder = Builder(
+        rung=lambda name, tile, layout: build_rung(name, tile, layout, device.arch),
+        fp32=lambda file, header: build_fp32(file, header, device.arch),
+        auxiliary=lambda kernel: build_auxiliary(kernel, device.arch),
     )
+    recipe = make_recipe(a, b, out, choose, builder)
     return Ready(
         gpu=gpu,
         device=number,

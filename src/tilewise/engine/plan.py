@@ -14,10 +14,11 @@ from tilewise.engine.bound import Bound, bind
 from tilewise.engine.rules import Candidate, rank
 from tilewise.hw.device import Device
 from tilewise.hw.device_file import find_device
-from tilewise.kernels.ladder import block, grid, rung, shared_bytes
 
 WITHOUT_GPU = "h200"
 """What is planned for where there is no GPU and no device is named."""
+STAGES_NOTHING = ("r01", "r02")
+"""Kernels whose blocks load both operands of every multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +35,22 @@ class Plan:
 
     @property
     def best(self) -> TilePlan:
-        """The tiles that were chosen; `chosen` names the rung too."""
+        """The tiles that were chosen; `chosen` names the kernel too."""
         return self.chosen.tile
 
     def explain(self) -> str:
         """Return the choice and its consequences in lines of text."""
         problem, candidate = self.problem, self.chosen
-        row, tile = rung(candidate.rung), candidate.tile
-        across, down, _ = grid(tile, problem)
-        x, y, z = block(row, tile)
-        loads = formula_load_bytes(problem, tile if row.reuses_block_tile else None)
+        staged = candidate.kernel not in STAGES_NOTHING
+        loads = formula_load_bytes(problem, candidate.tile if staged else None)
         lines = [
             f"C = A B, {problem.dtype}, M x N x K = {problem.M} x {problem.N} x {problem.K}, layout {problem.layout}, "
             f"on {self.device.name}",
             f"{candidate.label}: {candidate.reason}",
-            f"  {across * down:,} blocks of {x * y * z} threads on {self.device.sms} SMs, "
-            f"{shared_bytes(row, tile, problem.layout):,} B of shared memory a block",
-            f"  loads {loads:,} B, {problem.flops / max(1, loads):.3g} FLOP a byte",
+            f"  {candidate.blocks:,} blocks of {candidate.threads} threads on {self.device.sms} SMs, "
+            f"{candidate.shared_bytes:,} B of shared memory a block",
+            *_describe_cut(candidate),
+            f"  loads {loads:,} B, {problem.flops / max(1, loads):.3g} FLOP a byte; estimated {1e6 * candidate.seconds:.3g} us",
             *_listing("could run too", self.alternatives),
             *_listing("cannot run", self.rejected),
         ]
@@ -98,6 +98,16 @@ def _find_device(device: str | Device | None) -> Device:
     from tilewise.gpu.driver import gpu_count
 
     return device_of(0) if gpu_count() else find_device(WITHOUT_GPU)
+
+
+def _describe_cut(candidate: Candidate) -> list[str]:
+    cut, few = candidate.cut, candidate.few
+    if cut is not None and cut.shares:
+        first = f"{cut.whole:,} tiles go to a block each, the others" if cut.whole else "the tiles"
+        return [f"  {first} are cut along k into {cut.shares} shares of {cut.share} k-steps; a second kernel adds their parts"]
+    if few is not None and few.splits > 1:
+        return [f"  k is split into {few.splits} of {few.chunk}, which a second kernel adds in order"]
+    return []
 
 
 def _listing(title: str, candidates: Sequence[Candidate]) -> list[str]:

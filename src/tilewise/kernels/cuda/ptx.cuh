@@ -17,6 +17,33 @@ __device__ __forceinline__ void cp_async_cg_16(void* shared, const void* global,
                  : "memory");
 }
 
+// The same copies of all bytes, to a shared address.
+__device__ __forceinline__ void cp_async_ca_4(unsigned shared, const void* global) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(__cvta_generic_to_global(global)) : "memory");
+}
+
+__device__ __forceinline__ void cp_async_cg_16(unsigned shared, const void* global) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(__cvta_generic_to_global(global)) : "memory");
+}
+
+// Loads four words from a shared address.
+__device__ __forceinline__ void ld_shared_16(float* four, unsigned shared) {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3])
+                 : "r"(shared)
+                 : "memory");
+}
+
+// The value itself, which the compiler can then neither derive anew from what it came from nor fold into what follows.
+template <typename Value>
+__device__ __forceinline__ Value opaque(Value value) {
+    if constexpr (sizeof(Value) == 8)
+        asm volatile("" : "+l"(value));
+    else
+        asm volatile("" : "+r"(value));
+    return value;
+}
+
 // Makes one group of this thread's copies since the last.
 __device__ __forceinline__ void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
