@@ -291,9 +291,17 @@ def test_local_memory_must_stand_in_the_cubin() -> None:
     assert "perf.local_memory" not in {one.kind for one in found(counters=Counters(sites=sites))}
 
 
-@pytest.mark.parametrize(("registers", "threads", "is_found"), [(32, 256, False), (128, 256, False), (255, 256, True)])
-def test_low_occupancy_is_less_than_a_quarter(registers: int, threads: int, is_found: bool) -> None:
+@pytest.mark.parametrize(
+    ("registers", "threads", "is_found"), [(32, 256, False), (255, 256, False), (255, 64, False), (255, 160, True)]
+)
+def test_low_occupancy_by_registers_is_less_than_an_eighth(registers: int, threads: int, is_found: bool) -> None:
     given = setup(block=(threads, 1, 1), resources=KernelResources("k", registers, 0, 0))
+    assert ("perf.occupancy" in {one.kind for one in found(setup=given)}) is is_found
+
+
+@pytest.mark.parametrize(("shared", "is_found"), [(13_000, False), (16_000, True)])
+def test_low_occupancy_by_shared_memory_is_less_than_a_quarter(shared: int, is_found: bool) -> None:
+    given = setup(block=(32, 1, 1), resources=KernelResources("k", 32, shared, 0))
     assert ("perf.occupancy" in {one.kind for one in found(setup=given)}) is is_found
 
 

@@ -18,7 +18,13 @@ OCCUPANCY = Kind("perf.occupancy", "note", "A multiprocessor holds few of the wa
 ARITHMETIC = ("add", "sub", "mul", "fma", "div", "sqrt", "rcp", "rsqrt")
 LEAST_OCCUPANCY = 0.25
 """Below a quarter, too few warps are left to hide the latency of arithmetic and memory in most kernels [CUDA C++ Best Practices
-Guide, Occupancy; Volkov, Better performance at lower occupancy, finds 25 % enough where threads have work of their own]."""
+Guide, Occupancy]."""
+LEAST_OCCUPANCY_BY_REGISTERS = 0.125
+"""Threads that fill that many registers have independent work of their own, which hides latency as other warps do [Volkov, Better
+performance at lower occupancy]: two warps a scheduler will do."""
+LEAST_SPILLED_BYTES = 32
+"""The assembler spills a few registers outside of loops to reach a round number of them, which costs nothing that could be
+measured."""
 
 
 @checker(FP64)
@@ -80,7 +86,7 @@ def find_local_memory(evidence: Evidence) -> Iterator[Finding]:
     for site in counters.sites:
         if site.space == "local" and site.requests:
             lines[site.file, site.line] = lines.get((site.file, site.line), 0) + site.requests
-    if not lines:
+    if not lines and resources.local_bytes >= LEAST_SPILLED_BYTES:
         message = f"{resources.local_bytes:,} bytes of local memory a thread, all of them the assembler's: spilled registers"
         places = () if evidence.setup.place is None else (evidence.setup.place,)
         yield Finding(LOCAL_MEMORY.name, LOCAL_MEMORY.severity, evidence.build, message, "hold fewer values at a time", places)
@@ -107,7 +113,7 @@ def find_low_occupancy(evidence: Evidence) -> Iterator[Finding]:
     if launch_objections(setup.device, setup.threads, resources.registers, shared):
         return
     found = occupancy(setup.device, setup.threads, resources.registers, shared)
-    if found.fraction >= LEAST_OCCUPANCY:
+    if found.fraction >= (LEAST_OCCUPANCY_BY_REGISTERS if found.limiter == "registers" else LEAST_OCCUPANCY):
         return
     what = {
         "registers": f"{resources.registers} registers a thread",

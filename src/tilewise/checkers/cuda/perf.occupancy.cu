@@ -1,7 +1,8 @@
 // perf.occupancy
 //
 // Finds: A launch of whose warps a multiprocessor holds less than a quarter of what it
-// could: the block's registers, shared memory or size leave no room for more.
+// could: the block's shared memory or size leave no room for more. Where its registers do
+// not, less than an eighth.
 //
 // Why: While one warp waits for memory, others compute. With few of them the
 // multiprocessor waits too, unless each thread has much to do at a time.
