@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test gpu check bench-emulator picture lock clean
+.PHONY: help setup demo test gpu check mutants bench-emulator bench-check picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -38,8 +38,14 @@ check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an 
 	$(BIN)/python tools/check_runtime.py
 	$(BIN)/python tools/check_wheel.py
 
+mutants: $(STAMP) ## let every barrier, wait, guard, tile index and stage count of the ladder go wrong once: check must see it
+	$(BIN)/python tools/mutants.py
+
 bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 	$(BIN)/python benchmarks/bench_emulator.py
+
+bench-check: $(STAMP) ## time the check against Oclgrind and against plain emulation
+	$(BIN)/python benchmarks/bench_check.py
 
 picture: $(STAMP) ## draw the README's pictures of the ladder anew
 	@$(BIN)/python tools/draw_readme_picture.py

@@ -148,6 +148,7 @@ READ, WRITE, OTHER_WRITE = access(21, "read", 1, iteration=3), access(17, "write
         (conflict(WRITE, READ, space="global"), "race.global"),
         (conflict(WRITE, READ, space="global", in_warp=True), "race.global"),
         (conflict(WRITE, READ, space="global", needs_fence=True), "race.global.fence"),
+        (conflict(WRITE, READ, needs_fence=True), "race.shared.raw"),
         (conflict(WRITE, OTHER_WRITE, same_value=True), "race.benign"),
         (conflict(access(5, "copy"), READ, is_pending=True), "async.cp_async_wait"),
     ],

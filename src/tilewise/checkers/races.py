@@ -52,7 +52,7 @@ def find_races(evidence: Evidence) -> Iterator[Finding]:
             severity=kind.severity,
             build=evidence.build,
             message=_message(evidence, conflict, kind),
-            fix=FIXES[kind],
+            fix=FIXES[FENCE if conflict.needs_fence and kind is not COPY and kind is not BENIGN else kind],
             lines=(second.place,) if kind is COPY else (first.place, second.place),
             array=evidence.label(conflict.array) if conflict.array else "",
             threads=(first.thread, second.thread),
@@ -68,10 +68,8 @@ def classify(conflict: Conflict) -> Kind:
         return COPY
     if conflict.same_value:
         return BENIGN
-    if conflict.needs_fence:
-        return FENCE
     if conflict.space == "global":
-        return GLOBAL
+        return FENCE if conflict.needs_fence else GLOBAL
     if conflict.in_warp:
         return WARP
     if _writes(conflict.first) and _writes(conflict.second):
@@ -91,10 +89,11 @@ def _message(evidence: Evidence, conflict: Conflict, kind: Kind) -> str:
         return f"{_DONE[second.kind]} {where}, which the cp.async of line {first.place.line} may still be writing ({who})"
     missing = {
         WARP: "no __syncwarp or barrier",
-        FENCE: "no fence",
         GLOBAL: "nothing that orders them" if conflict.across_blocks else "no barrier",
         BENIGN: "no order, and the same value",
     }.get(kind, "no barrier")
+    if conflict.needs_fence and kind is not BENIGN:
+        missing = "no fence"
     if first.place == second.place:
         how = f"line {first.place.line} {_DONE[first.kind]} {where} by several threads" + (
             "" if first.kind == second.kind else f", which {_DOES[second.kind]} it too"

@@ -1,6 +1,6 @@
 // Threads that store the same value.
 // tilewise: --kernel anyneg --grid 2 --block 128
-// tilewise: --arg x=f32[256]:normal --arg y=i32[2]
+// tilewise: --arg x=f32[2,128]:normal --arg y=i32[2]
 // note race.benign: line 12 several threads store the same value 1 to one shared word; must not be reported as an error
 //
 //

@@ -192,7 +192,7 @@ class Flow:
         """Go on where a number says; lanes whose number leads nowhere leave the kernel, and it is a fault."""
         number = self.body.value(*step.sources[0])
         assert number is not None
-        choices = self.body.program.choices[self.body.last]
+        choices = self.body.program.choices.get(self.body.last, ())  # none: the module has no function to call
         self.body.commit()
         self.body.context_field("fault")  # before the ways part
         if self.body.careful:
