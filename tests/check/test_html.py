@@ -120,6 +120,13 @@ def test_ptx_is_shown_where_there_is_no_source() -> None:
     assert "PTX" in tree.texts["h2"]
 
 
+def test_ptx_file_is_shown_once_under_either_name() -> None:
+    text = ".version 8\nst.shared\n"
+    tree = page(replace(RACE, lines=(Place("", 2),)), sources={"k.ptx": text, "": text})
+    assert tree.links == ["#s0-2", "#f0"]
+    assert len(tree.texts[".number"]) == 2
+
+
 def test_call_that_was_inlined_marks_both_lines() -> None:
     inlined = Place("tile.cuh", 1, 1, "load", (Place("mm.cu", 3),))
     tree = page(replace(RACE, lines=(inlined,)), sources={"mm.cu": SOURCE, "tile.cuh": "x = y;\n"})

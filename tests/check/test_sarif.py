@@ -18,7 +18,7 @@ from tilewise.checkers.base import kinds
 from tilewise.core.errors import TilewiseError
 from tilewise.core.finding import SEVERITIES, Finding
 from tilewise.core.place import Place
-from tilewise.core.report import Coverage, LaunchCoverage, Report
+from tilewise.core.report import Coverage, LaunchCoverage, Report, Suppressed
 from tilewise.render.sarif import as_sarif, write_sarif
 from tilewise.render.source_text import read_sources
 
@@ -53,10 +53,11 @@ def report(*findings: Finding, coverage: Coverage = COVERAGE) -> Report:
     return Report(findings, coverage, None)
 
 
-def render(*findings: Finding, source: str = SOURCE, coverage: Coverage = COVERAGE) -> Any:
+def render(*findings: Finding, source: str = SOURCE, coverage: Coverage = COVERAGE, kernel_file: str | None = None) -> Any:
     """The run, after a way through JSON and the schema."""
+    file = None if kernel_file is None else Path(kernel_file)
     names = ("src/mm.cu", "/home/me/project/src/mm.cu")
-    log = as_sarif(report(*findings, coverage=coverage), dict.fromkeys(names, source), FOLDER)
+    log = as_sarif(report(*findings, coverage=coverage), dict.fromkeys(names, source), FOLDER, file)
     text = json.dumps(log)
     text.encode()
     log = json.loads(text)
@@ -161,6 +162,34 @@ def test_line_of_ptx_without_a_file_has_no_address() -> None:
     (location,) = result["locations"]
     assert "physicalLocation" not in location
     assert "17" in location["message"]["text"]
+
+
+def test_line_of_a_ptx_file_is_its_line() -> None:
+    (result,) = render(replace(RACE, lines=(Place("", 17),)), kernel_file="src/mm.ptx")["results"]
+    where = result["locations"][0]["physicalLocation"]
+    assert (where["artifactLocation"]["uri"], where["region"]["startLine"]) == ("src/mm.ptx", 17)
+
+
+@pytest.mark.parametrize("lines", [(), (Place("", 17),)])
+def test_finding_of_no_line_stands_in_the_kernels_file(lines: tuple[Place, ...]) -> None:
+    run = render(replace(RACE, lines=lines), kernel_file="src/mm.cu")
+    where = run["results"][0]["locations"][0]["physicalLocation"]
+    assert (where["artifactLocation"]["uri"], where["region"]["startLine"]) == ("src/mm.cu", 1)
+    assert run["automationDetails"]["id"] == "tilewise/src/mm.cu/mm/"
+
+
+def test_suppressed_findings_are_told_with_their_reasons() -> None:
+    benign = replace(RACE, kind="race.benign")
+    suppressed = (Suppressed(benign, "comment", "all store 1"), Suppressed(RACE, "baseline"))
+    log = as_sarif(replace(report(RACE), suppressed=suppressed), {"src/mm.cu": SOURCE}, FOLDER)
+    validator().validate(json.loads(json.dumps(log)))
+    results = log["runs"][0]["results"]
+    assert [(one["ruleId"], one.get("suppressions")) for one in results] == [
+        ("race.shared.raw", None),
+        ("race.benign", [{"kind": "inSource", "justification": "all store 1"}]),
+        ("race.shared.raw", [{"kind": "external", "justification": "The baseline has it."}]),
+    ]
+    assert [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]] == ["race.benign", "race.shared.raw"]
 
 
 def test_what_was_not_checked_is_told() -> None:

@@ -110,7 +110,7 @@ def check(
     if write_baseline is not None:
         write(report, write_baseline, {str(opened.path): opened.text})
     sources = _sources(report, opened)
-    _write_files(report, sources, sarif, html)
+    _write_files(report, sources, opened.path, sarif, html)
     _show(report, sources, as_json, lines)
     raise typer.Exit(EXIT_CODES[report.verdict])
 
@@ -176,11 +176,11 @@ def _show(report: Report, sources: dict[str, str], as_json: bool, lines: bool) -
         render_lines(report.counters, sources, console)
 
 
-def _write_files(report: Report, sources: dict[str, str], sarif: Path | None, html: Path | None) -> None:
+def _write_files(report: Report, sources: dict[str, str], file: Path, sarif: Path | None, html: Path | None) -> None:
     if sarif is not None:
         from tilewise.render.sarif import write_sarif
 
-        write_sarif(report, sarif, sources)
+        write_sarif(report, sarif, sources, file)
     if html is not None:
         from tilewise.render.html import write_html
 

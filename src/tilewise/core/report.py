@@ -40,6 +40,16 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding that counts for nothing: a comment in the source or the baseline has it already."""
+
+    finding: Finding
+    by: Literal["comment", "baseline"]
+    reason: str = ""
+    """What the comment says."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Findings with their coverage; counters are those of the optimised build, None where it did not run to its end."""
 
@@ -47,6 +57,7 @@ class Report:
     coverage: Coverage
     counters: Counters | None = field(repr=False)
     fail_on: Severity = "error"
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
@@ -20,13 +20,17 @@ from tilewise.checkers.base import kinds
 from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.finding import Finding
 from tilewise.core.place import Place
-from tilewise.core.report import Report
+from tilewise.core.report import Report, Suppressed
 
 BASELINE_LIMIT_BYTES = 64 << 20
 
 _COMMENT = re.compile(r"//[ \t]*+tilewise-ignore:(?P<rest>[^\n]*)")
 _REST = re.compile(r"(?P<kinds>.*?)\s--\s+(?P<reason>\S.*)")
 
+LEFT_OUT = {"comment": "a comment ignores", "baseline": "the baseline has"}
+
+Comments = dict[int, tuple[tuple[str, ...], str]]
+"""Patterns and the reason, by line."""
 Sources = Mapping[str, str]
 """The texts of files, by the names that findings have for them."""
 Known = tuple[str, tuple[tuple[str, str], ...]]
@@ -54,22 +58,24 @@ def apply_filters(report: Report, filters: Filters, sources: Sources) -> Report:
     comments = {name: _read_comments(text, name) for name, text in sources.items()}
     known = Counter(_read_baseline(filters.baseline)) if filters.baseline else Counter[Known]()
     kept: list[Finding] = []
-    left_out: Counter[str] = Counter()
+    suppressed: list[Suppressed] = []
     for finding in report.findings:
         if (filters.only and not _fits(finding.kind, filters.only)) or _fits(finding.kind, filters.ignore):
             continue
-        if any(_is_ignored(finding.kind, place, comments) for place in finding.lines):
-            left_out["a comment ignores"] += 1
+        reason = next(filter(None, (_reason_to_ignore(finding.kind, place, comments) for place in finding.lines)), None)
+        if reason is not None:
+            suppressed.append(Suppressed(finding, "comment", reason))
             continue
         key = _as_known(finding, sources)
         if known[key]:
             known[key] -= 1
-            left_out["the baseline has"] += 1
+            suppressed.append(Suppressed(finding, "baseline"))
             continue
         kept.append(finding)
+    left_out = Counter(LEFT_OUT[one.by] for one in suppressed)
     sentences = tuple(f"{count} finding{'s' * (count != 1)} that {why}" for why, count in left_out.items())
     coverage = replace(report.coverage, skipped=(*report.coverage.skipped, *sentences))
-    return replace(report, findings=tuple(kept), coverage=coverage)
+    return replace(report, findings=tuple(kept), coverage=coverage, suppressed=tuple(suppressed))
 
 
 def write_baseline(report: Report, path: Path, sources: Sources) -> None:
@@ -100,9 +106,9 @@ def _require_kind(pattern: str, what: str, where: str | None) -> None:
 # -- comments
 
 
-def _read_comments(text: str, name: str) -> dict[int, tuple[str, ...]]:
-    """The patterns that each line's comment states."""
-    found: dict[int, tuple[str, ...]] = {}
+def _read_comments(text: str, name: str) -> Comments:
+    """The patterns that each line's comment states, and its reason."""
+    found: Comments = {}
     for number, line in enumerate(text.splitlines(), 1):
         comment = _COMMENT.search(line)
         if comment is None:
@@ -116,16 +122,17 @@ def _read_comments(text: str, name: str) -> dict[int, tuple[str, ...]]:
         patterns = tuple(pattern.strip() for pattern in rest["kinds"].split(","))
         for pattern in patterns:
             _require_kind(pattern, f"tilewise-ignore: {pattern!r}", where)
-        found[number] = patterns
+        found[number] = patterns, rest["reason"]
     return found
 
 
-def _is_ignored(kind: str, place: Place, comments: Mapping[str, Mapping[int, Sequence[str]]]) -> bool:
+def _reason_to_ignore(kind: str, place: Place, comments: Mapping[str, Comments]) -> str | None:
     for one in (place, *place.inlined_from):
         of_file = comments.get(one.file, {})
-        if any(_fits(kind, of_file.get(line, ())) for line in (one.line, one.line - 1)):
-            return True
-    return False
+        for patterns, reason in (of_file.get(line, ((), "")) for line in (one.line, one.line - 1)):
+            if _fits(kind, patterns):
+                return reason
+    return None
 
 
 # -- baselines

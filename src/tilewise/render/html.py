@@ -126,7 +126,8 @@ def _worth_showing(report: Report, sources: Mapping[str, str]) -> list[str]:
     places = [place for finding in report.findings for line in finding.lines for place in (line, *line.inlined_from)]
     sites = sorted(report.counters.sites if report.counters else (), key=lambda site: -site.transactions)
     named = dict.fromkeys([*(place.file for place in places), *(site.file for site in sites), *sources])
-    return [name for name in named if name in sources]
+    by_text = {sources[name]: name for name in reversed(named) if name in sources}  # a PTX file has two names
+    return [name for name in named if name in sources and by_text[sources[name]] == name]
 
 
 def _link(place: Place, numbers: Mapping[str, int], sources: Mapping[str, str]) -> Link:
