@@ -20,14 +20,6 @@ from tilewise.engine.run import bind_launch
 
 SCHEDULES = 8
 every_idiom = pytest.mark.parametrize("idiom", IDIOMS, ids=[idiom.name for idiom in IDIOMS])
-UNSEEN = {"local_array": "local memory is not watched"}
-every_twin = pytest.mark.parametrize(
-    "idiom",
-    [
-        pytest.param(idiom, marks=[pytest.mark.xfail(reason=UNSEEN[idiom.name])] if idiom.name in UNSEEN else [], id=idiom.name)
-        for idiom in IDIOMS
-    ],
-)
 every_build = pytest.mark.parametrize("unoptimised", [False, True], ids=["optimised", "unoptimised"])
 
 
@@ -65,7 +57,7 @@ def test_correct_idiom_is_clean_and_without_a_warning(idiom: Idiom) -> None:
     assert all(finding["severity"] == "note" for finding in report["findings"]), shown(report)
 
 
-@every_twin
+@every_idiom
 def test_twin_with_one_line_broken_is_flagged(idiom: Idiom, tmp_path: Path) -> None:
     twin = tmp_path / idiom.path.name
     twin.write_text(idiom.broken_text())
