@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch
+from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, judge_run
 from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
@@ -17,7 +17,7 @@ from tilewise.emu.observe import Observation, observe
 from tilewise.emu.requests import add_examples
 from tilewise.engine.arguments import BoundArgument
 from tilewise.engine.check_builds import Build
-from tilewise.engine.check_findings import find_all, merge_findings, sort_findings
+from tilewise.engine.check_findings import merge_findings, sort_findings
 from tilewise.engine.check_outputs import choose_outputs
 from tilewise.engine.check_results import Tolerances, are_finite, compare_expected, compare_runs, input_values, look_after
 from tilewise.engine.check_subject import Subject
@@ -74,7 +74,7 @@ def check_subject(subject: Subject, options: CheckOptions, tell: Tell = lambda _
     check = _Check(subject, options, setup, tell)
     runs = [check.run(build, entry) for build, entry in builds.entries]
     ran = [run for run in runs if run.evidence is not None]
-    findings = merge_findings([find_all(run.evidence) for run in ran if run.evidence is not None])
+    findings = merge_findings([judge_run(run.evidence) for run in ran if run.evidence is not None])
     unchecked = (*builds.unchecked, *(sentence for run in runs for sentence in run.unchecked))
     return _report(subject, options, findings, ran, unchecked, (*builds.skipped, *missing))
 

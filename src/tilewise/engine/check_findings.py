@@ -1,56 +1,35 @@
-"""The findings of one build, and those of both put together."""
+"""The findings of several builds put together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tilewise.checkers.base import Evidence, judge_run
 from tilewise.checkers.results import SCHEDULE
 from tilewise.core.finding import SEVERITIES, Finding
-from tilewise.engine.check_places import CallSites
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A finding; `is_vague` where its lines are calls of which only one is meant."""
-
-    finding: Finding
-    is_vague: bool
-
-
-def find_all(evidence: Evidence) -> list[Found]:
-    """Return what one build's run shows, at lines of sources."""
-    sites = CallSites((evidence.function, *evidence.callees))
-    return [Found(*sites.place(finding)) for finding in judge_run(evidence)]
-
-
-def merge_findings(builds: Sequence[Sequence[Found]]) -> list[Finding]:
+def merge_findings(builds: Sequence[Sequence[Finding]]) -> list[Finding]:
     """Return the findings of all builds, those of both once, and differences between schedules where nothing explains them."""
-    merged: list[Found] = []
+    merged: list[Finding] = []
     for findings in builds:
         known = list(merged)
-        for found in findings:
-            same = next((one for one in known if _is_same(one, found)), None)
+        for finding in findings:
+            same = next((one for one in known if _is_same(one, finding)), None)
             if same is None:
-                merged.append(found)
+                merged.append(finding)
                 continue
             known.remove(same)
-            better = found if same.is_vague else same
-            count = max(same.finding.count, found.finding.count)
-            merged[merged.index(same)] = replace(better, finding=replace(better.finding, build="both", count=count))
-    kept = [found.finding for found in merged]
-    if any(finding.severity == "error" and finding.kind != SCHEDULE.name for finding in kept):
-        kept = [finding for finding in kept if finding.kind != SCHEDULE.name]
-    return kept
+            merged[merged.index(same)] = replace(same, build="both", count=max(same.count, finding.count))
+    if any(finding.severity == "error" and finding.kind != SCHEDULE.name for finding in merged):
+        merged = [finding for finding in merged if finding.kind != SCHEDULE.name]
+    return merged
 
 
-def _is_same(one: Found, other: Found) -> bool:
-    first, second = one.finding, other.finding
-    lines, others = ({(place.file, place.line) for place in finding.lines} for finding in (first, second))
-    at_same_lines = lines == others or (one.is_vague and others <= lines) or (other.is_vague and lines <= others)
-    is_same_array = first.array == second.array or not first.array or not second.array
-    return (first.kind, first.severity) == (second.kind, second.severity) and at_same_lines and is_same_array
+def _is_same(one: Finding, other: Finding) -> bool:
+    lines, others = ({(place.file, place.line) for place in finding.lines} for finding in (one, other))
+    is_same_array = one.array == other.array or not one.array or not other.array
+    return (one.kind, one.severity) == (other.kind, other.severity) and lines == others and is_same_array
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:

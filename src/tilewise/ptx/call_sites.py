@@ -43,7 +43,7 @@ class _Copier:
     ) -> Instruction | Label:
         if isinstance(item, Label):
             return item
-        position = item.position if call is None or item.position is None else _called_from(item.position, function.name, call)
+        position = item.position if call is None else _called_from(item.position, function.name, call)
         operands = item.operands
         if item.opcode in CALLS:
             operands = tuple(self._copy_target(operand, position, path) for operand in operands)
@@ -63,8 +63,10 @@ class _Copier:
         return Symbol(name)
 
 
-def _called_from(position: Position, function: str, call: Position) -> Position:
-    """A position in a function with the call behind its own chain."""
+def _called_from(position: Position | None, function: str, call: Position) -> Position:
+    """A position in a function with the call behind its own chain; the call's where the function has no source, as CUDA's own."""
+    if position is None:
+        return call
     if position.inlined_at is not None:
         return replace(position, inlined_at=_called_from(position.inlined_at, function, call))
     return replace(position, function=position.function or function, inlined_at=call)
