@@ -17,8 +17,6 @@ from tilewise.hw.catalog import device
 from tilewise.render.lesson import render_lesson
 
 every_kind = pytest.mark.parametrize("lesson", kind_lessons().values(), ids=lambda lesson: lesson.kind)
-UNSEEN = {"uninit.local"}
-"""What the emulator does not tell yet."""
 
 
 def test_every_kind_has_a_lesson_and_no_other() -> None:
@@ -26,9 +24,7 @@ def test_every_kind_has_a_lesson_and_no_other() -> None:
 
 
 @every_kind
-def test_bad_kernel_has_the_finding(lesson: KindLesson, tilewise: Tilewise, request: pytest.FixtureRequest) -> None:
-    if lesson.kind in UNSEEN:
-        request.applymarker(pytest.mark.xfail(reason="the emulator does not tell yet"))
+def test_bad_kernel_has_the_finding(lesson: KindLesson, tilewise: Tilewise) -> None:
     severity = kinds()[lesson.kind].severity
     report = tilewise.json("check", lesson.path, "--kernel", "bad", *lesson.options, code=int(severity == "error"))
     found = [finding for finding in report["findings"] if finding["kind"] == lesson.kind]

@@ -1,7 +1,7 @@
 // uninit.local
 //
 // Finds: A load of a thread's own variable, in local memory, that the thread has not
-// written.
+// written, and whose value it uses: copying a structure with gaps is none.
 //
 // Why: It holds whatever the register or the stack held before, and the compiler may
 // assume any value it likes.
@@ -14,7 +14,7 @@
 extern "C" __global__ void bad(const float* x, float* y, int k) {
     float window[4];
     for (int i = 0; i < 3; ++i) window[i] = x[32 * i + threadIdx.x];
-    y[threadIdx.x] = window[k];
+    y[threadIdx.x] = 2 * window[k];
 }
 
 // tilewise: --kernel fixed
@@ -22,5 +22,5 @@ extern "C" __global__ void fixed(const float* x, float* y, int k) {
     float window[4];
     for (int i = 0; i < 3; ++i) window[i] = x[32 * i + threadIdx.x];
     window[3] = 0;
-    y[threadIdx.x] = window[k];
+    y[threadIdx.x] = 2 * window[k];
 }

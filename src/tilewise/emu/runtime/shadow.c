@@ -181,7 +181,7 @@ void tw_watch_lane(struct tw_context* context, uint32_t site, uint32_t lane, uin
         watch_shared(context, &touch, address, address + bytes, place->bytes, lane);
     } else if (place->space == TW_GLOBAL) {
         watch_global(context, &touch, place->buffer, address, bytes, place->bytes, lane);
-    } else {
+    } else if (place->space == TW_LOCAL) {
         watch_local(context, &touch, place->offset, place->offset + bytes, lane);
         return;
     }
