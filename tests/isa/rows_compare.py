@@ -34,7 +34,7 @@ def pair(holds: bool, c: bool | None = None, bool_: str = "") -> tuple[bool, boo
 
 
 def number(holds: bool, result: str) -> float:
-    return float(holds) if result == "f32" else -int(holds)
+    return float(holds) if result in ("f32", "f16", "bf16") else -int(holds)
 
 
 @row("setp.CMP.TYPE p|q:pred, a, b", CMP=ORDERED, TYPE=SIGNED)
@@ -63,28 +63,45 @@ def setp_f32_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, ftz: str)
     return pair(compares(a, b, cmp, ftz), c, bool)
 
 
-@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=ORDERED, RESULT="u32 s32 f32", TYPE=SIGNED)
-@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=UNSIGNED_ORDERED, RESULT="u32 s32 f32", TYPE=UNSIGNED)
-@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP="eq ne", RESULT="u32 s32 f32", TYPE=BITS)
-@row("set.CMP.RESULT.f64 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="u32 s32 f32")
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=ORDERED, RESULT="u32 s32 f32 f16", TYPE=SIGNED)
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=ORDERED, RESULT="bf16", TYPE=SIGNED, sm=90)
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=UNSIGNED_ORDERED, RESULT="u32 s32 f32 f16", TYPE=UNSIGNED)
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP=UNSIGNED_ORDERED, RESULT="bf16", TYPE=UNSIGNED, sm=90)
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP="eq ne", RESULT="u32 s32 f32 f16", TYPE=BITS)
+@row("set.CMP.RESULT.TYPE d:RESULT, a, b", CMP="eq ne", RESULT="bf16", TYPE=BITS, sm=90)
+@row("set.CMP.RESULT.f64 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="u32 s32 f32 f16")
+@row("set.CMP.RESULT.f64 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="bf16", sm=90)
 def set_(a: Any, b: Any, *, cmp: str, result: str) -> float:
     return number(compares(a, b, cmp), result)
 
 
-@row("set.CMP{.ftz}.RESULT.f32 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="u32 s32 f32")
+@row("set.CMP{.ftz}.RESULT.f32 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="u32 s32 f32 f16")
+@row("set.CMP{.ftz}.RESULT.f32 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="bf16", sm=90, legal=lambda ftz, **rest: not ftz)
 def set_f32(a: float, b: float, *, cmp: str, ftz: str, result: str) -> float:
     return number(compares(a, b, cmp, ftz), result)
 
 
-@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=ORDERED, BOOL=BOOL, RESULT="u32 s32 f32", TYPE=SIGNED)
-@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=UNSIGNED_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32", TYPE=UNSIGNED)
-@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP="eq ne", BOOL=BOOL, RESULT="u32 s32 f32", TYPE=BITS)
-@row("set.CMP.BOOL.RESULT.f64 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32")
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=ORDERED, BOOL=BOOL, RESULT="u32 s32 f32 f16", TYPE=SIGNED)
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=ORDERED, BOOL=BOOL, RESULT="bf16", TYPE=SIGNED, sm=90)
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=UNSIGNED_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32 f16", TYPE=UNSIGNED)
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP=UNSIGNED_ORDERED, BOOL=BOOL, RESULT="bf16", TYPE=UNSIGNED, sm=90)
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP="eq ne", BOOL=BOOL, RESULT="u32 s32 f32 f16", TYPE=BITS)
+@row("set.CMP.BOOL.RESULT.TYPE d:RESULT, a, b, c:pred", CMP="eq ne", BOOL=BOOL, RESULT="bf16", TYPE=BITS, sm=90)
+@row("set.CMP.BOOL.RESULT.f64 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32 f16")
+@row("set.CMP.BOOL.RESULT.f64 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="bf16", sm=90)
 def set_bool(a: Any, b: Any, c: bool, *, cmp: str, bool: str, result: str) -> float:
     return number(COMBINE[bool](compares(a, b, cmp), c), result)
 
 
-@row("set.CMP.BOOL{.ftz}.RESULT.f32 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32")
+@row("set.CMP.BOOL{.ftz}.RESULT.f32 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="u32 s32 f32 f16")
+@row(
+    "set.CMP.BOOL{.ftz}.RESULT.f32 d:RESULT, a, b, c:pred",
+    CMP=FLOAT_ORDERED,
+    BOOL=BOOL,
+    RESULT="bf16",
+    sm=90,
+    legal=lambda ftz, **rest: not ftz,
+)
 def set_f32_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, ftz: str, result: str) -> float:
     return number(COMBINE[bool](compares(a, b, cmp, ftz), c), result)
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import exact
+import numpy as np
 from exact import BF16, F16, Format, flush, saturate
 from row import row
 from rows_compare import BOOL, COMBINE, FLOAT_ORDERED, compares
 from rows_float import extreme, single
+from typed import decode
 
 XORSIGN = "xorsign.abs"
 FORMATS = {"f16": F16, "bf16": BF16}
@@ -74,6 +76,28 @@ def fma_half(a: Any, b: Any, c: Any, *, ftz: str, limit: str, type: str) -> Any:
 @row("fma.rn{.relu}.TYPE d, a, b, c", TYPE="bf16 bf16x2", sm=80)
 def fma_bfloat(a: Any, b: Any, c: Any, *, relu: str, type: str) -> Any:
     return computed(exact.fma, a, b, c, type=type, limit=relu)
+
+
+OUT_OF_BOUNDS = 0x7FF7
+FILLED = dict.fromkeys("abc", (OUT_OF_BOUNDS, OUT_OF_BOUNDS ^ 0x8000, OUT_OF_BOUNDS - 1, 0x7EFF))
+FILLED_PAIRS = dict.fromkeys("abc", tuple(bits | 0x3C00 << 16 for bits in FILLED["a"]))
+
+
+def value_of(bits: int, type: str) -> float:
+    return float(decode(type, np.array([bits], np.uint64))[0])
+
+
+@row("fma.rn.oob{.relu}.TYPE d, a:b16, b:b16, c:b16", TYPE="f16 bf16", values=FILLED, sm=90)
+def fma_out_of_bounds(a: int, b: int, c: int, *, relu: str, type: str) -> Any:
+    if OUT_OF_BOUNDS in (a, b):
+        return 0.0
+    return computed(exact.fma, *(value_of(bits, type) for bits in (a, b, c)), type=type, limit=relu)
+
+
+@row("fma.rn.oob{.relu}.TYPE d, a:b32, b:b32, c:b32", TYPE="f16x2 bf16x2", values=FILLED_PAIRS, sm=90)
+def fma_out_of_bounds_pairs(a: int, b: int, c: int, *, relu: str, type: str) -> Any:
+    parts = [tuple(word >> place & 0xFFFF for word in (a, b, c)) for place in (0, 16)]
+    return tuple(fma_out_of_bounds(*part, relu=relu, type=type[:-2]) for part in parts)
 
 
 # -- signs, minima and maxima
@@ -184,21 +208,30 @@ def setp_bfloats_bool(a: Any, b: Any, c: bool, *, cmp: str, bool: str) -> tuple[
 
 
 @row("set.CMP{.ftz}.RESULT.f16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="f16 u16 s16 u32 s32")
+@row("set.CMP{.ftz}.RESULT.f16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="bf16", sm=90, legal=lambda ftz, **rest: not ftz)
 def set_half(a: float, b: float, *, cmp: str, ftz: str, result: str) -> float:
     return number(compares_half(a, b, F16, cmp, ftz), result)
 
 
 @row("set.CMP.BOOL{.ftz}.RESULT.f16 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="f16 u16 s16 u32 s32")
+@row(
+    "set.CMP.BOOL{.ftz}.RESULT.f16 d:RESULT, a, b, c:pred",
+    CMP=FLOAT_ORDERED,
+    BOOL=BOOL,
+    RESULT="bf16",
+    sm=90,
+    legal=lambda ftz, **rest: not ftz,
+)
 def set_half_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, ftz: str, result: str) -> float:
     return number(COMBINE[bool](compares_half(a, b, F16, cmp, ftz), c), result)
 
 
-@row("set.CMP.RESULT.bf16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="bf16 u16 s16 u32 s32", sm=90)
+@row("set.CMP.RESULT.bf16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="f16 bf16 u16 s16 u32 s32", sm=90)
 def set_bfloat(a: float, b: float, *, cmp: str, result: str) -> float:
     return number(compares(a, b, cmp), result)
 
 
-@row("set.CMP.BOOL.RESULT.bf16 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="bf16 u16 s16 u32 s32", sm=90)
+@row("set.CMP.BOOL.RESULT.bf16 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="f16 bf16 u16 s16 u32 s32", sm=90)
 def set_bfloat_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, result: str) -> float:
     return number(COMBINE[bool](compares(a, b, cmp), c), result)
 

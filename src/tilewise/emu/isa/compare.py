@@ -14,7 +14,7 @@ UNSIGNED_ORDERED = f"{ORDERED} lo ls hi hs"
 FLOAT_ORDERED = f"{ORDERED} equ neu ltu leu gtu geu num nan"
 """Those with a u hold of a NaN too."""
 BOOL = "and or xor"
-RESULTS = "u32 s32 f32"
+RESULTS = "u32 s32 f32 f16 bf16"
 """What set gives: all ones or 1.0 where the comparison holds."""
 
 _PREDICATES = {
@@ -23,6 +23,7 @@ _PREDICATES = {
     "num": "fcmp ord",
     "nan": "fcmp uno",
 }
+_HALF_ONES = {"f16": 0x3C00, "bf16": 0x3F80}
 _SYNONYMS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 Both = tuple[Value, Value]
@@ -132,9 +133,11 @@ def combine(lanes: Lanes, holds: Value, c: Value | None, bool_: str) -> Value:
 
 def as_number(lanes: Lanes, holds: Value, type_: str) -> Value:
     """All ones, or 1.0, where `holds`."""
-    if type_ != "f32":
-        return lanes.convert("sext", "i32", holds)
-    return lanes.select(holds, lanes.float_constant("float", 0x3F800000), lanes.float_constant("float", 0))
+    if type_ in _HALF_ONES:
+        return lanes.select(holds, lanes.constant("i16", _HALF_ONES[type_]), lanes.constant("i16", 0))
+    if type_ == "f32":
+        return lanes.select(holds, lanes.float_constant("float", 0x3F800000), lanes.float_constant("float", 0))
+    return lanes.convert("sext", "i32", holds)
 
 
 def both(lanes: Lanes, holds: Value, c: Value | None, bool_: str) -> Both:

@@ -18,8 +18,11 @@ from tilewise.emu.lanes import Lanes, Value
 HALVES = "f16 bf16"
 PAIRS = "f16x2 bf16x2"
 XORSIGN = "xorsign.abs"
+RESULTS = f"{HALVES} u16 s16 u32 s32"
+"""What set gives of halves."""
 _NAN = 0x7FFF
-_ONE = {"f16": 0x3C00, "bf16": 0x3F80}
+_OUT_OF_BOUNDS = 0x7FF7
+"""OOB-NaN in 16 bits, whose value the manual does not tell: as an sm_120 fills it in."""
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80}
 _LEAST_NORMAL = {"f16": 0x0400, "bf16": 0x0080}
 _LEAST_NOT_FLUSHED = 0x387F_F000
@@ -131,6 +134,21 @@ def mul_bfloat(lanes: Lanes, a: Value, b: Value, *, type: str) -> Value:
 @op("fma.rn{.ftz}{.LIMIT}.TYPE d, a, b, c", LIMIT="sat relu", TYPE="f16 f16x2", counts_fma=True)
 def fma_half(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, limit: str, type: str) -> Value:
     return _multiply_add(lanes, a, b, c, type, ftz, limit)
+
+
+@op("fma.rn.oob{.relu}.TYPE d, a:b16, b:b16, c:b16", TYPE=HALVES, counts_fma=True)
+@op("fma.rn.oob{.relu}.TYPE d, a:b32, b:b32, c:b32", TYPE=PAIRS, counts_fma=True)
+def fma_out_of_bounds(lanes: Lanes, a: Value, b: Value, c: Value, *, relu: str, type: str) -> Value:
+    """0 where a or b is the NaN with which tensor copies fill what is out of bounds."""
+
+    def operate(half: str, a: Value, b: Value, c: Value) -> Value:
+        result = _multiply_add(lanes, a, b, c, half, "", relu)
+        for value in (a, b):
+            outside = lanes.compare("icmp eq", value, lanes.constant("i16", _OUT_OF_BOUNDS))
+            result = lanes.select(outside, lanes.constant("i16", 0), result)
+        return result
+
+    return by_halves(lanes, type, operate, a, b, c)
 
 
 @op("fma.rn{.relu}.TYPE d, a, b, c", TYPE="bf16 bf16x2", counts_fma=True)
@@ -278,26 +296,26 @@ def setp_bfloats(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cm
     return _compare_pairs(lanes, a, b, c, "bf16", cmp, bool, "")
 
 
-@op("set.CMP{.BOOL}{.ftz}.RESULT.f16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="f16 u16 s16 u32 s32")
+@op("set.CMP{.BOOL}{.ftz}.RESULT.f16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT=RESULTS)
 def set_half(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, ftz: str, result: str) -> Value:
-    return _number(lanes, combine(lanes, _compare(lanes, a, b, "f16", cmp, ftz), c, bool), result)
+    return as_number(lanes, combine(lanes, _compare(lanes, a, b, "f16", cmp, ftz), c, bool), result)
 
 
-@op("set.CMP{.BOOL}.RESULT.bf16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="bf16 u16 s16 u32 s32")
+@op("set.CMP{.BOOL}.RESULT.bf16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT=RESULTS)
 def set_bfloat(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, result: str) -> Value:
-    return _number(lanes, combine(lanes, _compare(lanes, a, b, "bf16", cmp), c, bool), result)
+    return as_number(lanes, combine(lanes, _compare(lanes, a, b, "bf16", cmp), c, bool), result)
 
 
 @op("set.CMP{.BOOL}{.ftz}.f16x2.f16x2 d, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL)
 def set_halves(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, ftz: str) -> Value:
     low, high = _compare_pairs(lanes, a, b, c, "f16", cmp, bool, ftz)
-    return pack(lanes, _number(lanes, low, "f16"), _number(lanes, high, "f16"))
+    return pack(lanes, as_number(lanes, low, "f16"), as_number(lanes, high, "f16"))
 
 
 @op("set.CMP{.BOOL}.bf16x2.bf16x2 d, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL)
 def set_bfloats(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str) -> Value:
     low, high = _compare_pairs(lanes, a, b, c, "bf16", cmp, bool, "")
-    return pack(lanes, _number(lanes, low, "bf16"), _number(lanes, high, "bf16"))
+    return pack(lanes, as_number(lanes, low, "bf16"), as_number(lanes, high, "bf16"))
 
 
 def _compare(lanes: Lanes, a: Value, b: Value, half: str, cmp: str, ftz: str = "") -> Value:
@@ -311,13 +329,6 @@ def _compare_pairs(
     parts = zip(split(lanes, a), split(lanes, b), strict=True)
     low, high = (combine(lanes, _compare(lanes, x, y, half, cmp, ftz), c, bool_) for x, y in parts)
     return low, high
-
-
-def _number(lanes: Lanes, holds: Value, type_: str) -> Value:
-    """1.0 as a half, or all ones, where `holds`."""
-    if type_ in _ONE:
-        return lanes.select(holds, lanes.constant("i16", _ONE[type_]), lanes.constant("i16", 0))
-    return as_number(lanes, holds, type_)
 
 
 # -- single precision with an operand that is a half

@@ -20,6 +20,11 @@ def about_caches() -> None:
     """Nothing is cached here."""
 
 
+@hint("griddepcontrol.ACTION", ACTION="launch_dependents wait", no_effect="action")
+def depends_on_grids() -> None:
+    """A launch is alone: no grid runs before it whose end it could wait for, and none after."""
+
+
 @hint("pragma a")
 def pragma() -> None:
     """For the assembler."""

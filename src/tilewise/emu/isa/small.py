@@ -1,4 +1,4 @@
-"""Formats of 8 bits and fewer, packed by two, and tf32: conversions only.
+"""Formats of 8 bits and fewer, packed by two, scales, and tf32: conversions only.
 
 Formats by the OCP Microscaling Formats specification 1.0 (2023), sections 5.3 and 5.4, and OCP 8-bit Floating Point 1.0.
 """
@@ -40,29 +40,61 @@ SMALL = {
     "e2m3x2": Small(2, 3, 0x1F, 0x1F),
     "e3m2x2": Small(3, 2, 0x1F, 0x1F),
 }
+"""In pairs of bytes."""
+E2M1 = Small(2, 1, 0x7, 0x7)
+"""In pairs of four bits."""
 TYPES = tuple(SMALL)
-FP8 = ("e4m3x2", "e5m2x2")
 _F32_BIAS, _F32_FRACTION = 127, 23
 
 
 @op("cvt.rn.satfinite{.relu}.DTYPE.f32 d:b16, a:f32, b:f32", DTYPE=TYPES)
 def cvt_small_f32(lanes: Lanes, a: Value, b: Value, *, relu: str, dtype: str) -> Value:
     """a in the upper byte."""
-    return _pack_bytes(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in (b, a)))
+    return _pack(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in (b, a)), 8)
 
 
-@op("cvt.rn.satfinite{.relu}.DTYPE.f16x2 d:b16, a:f16x2", DTYPE=FP8)
-def cvt_small_halves(lanes: Lanes, a: Value, *, relu: str, dtype: str) -> Value:
-    wide = [half.widen(lanes, part, "f16") for part in half.split(lanes, a)]
-    return _pack_bytes(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in wide))
+@op("cvt.rn.satfinite{.relu}.DTYPE.ATYPE d:b16, a:ATYPE", DTYPE=TYPES, ATYPE=half.PAIRS)
+def cvt_small_halves(lanes: Lanes, a: Value, *, relu: str, dtype: str, atype: str) -> Value:
+    return _pack(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in _widen(lanes, a, atype)), 8)
 
 
 @op("cvt.rn{.relu}.f16x2.ATYPE d:f16x2, a:b16", ATYPE=TYPES)
 def cvt_halves_small(lanes: Lanes, a: Value, *, relu: str, atype: str) -> Value:
-    format_ = SMALL[atype]
-    parts = (a, lanes.binary("lshr", a, lanes.constant("i16", 8)))
-    low, high = (half.narrow(lanes, _decode(lanes, part, format_), "f16") for part in parts)
-    return half.pack(lanes, half.limit(lanes, low, "f16", relu), half.limit(lanes, high, "f16", relu))
+    return _decode_pair(lanes, a, SMALL[atype], 8, "f16", relu)
+
+
+@op("cvt.rn{.LIMIT}.bf16x2.ATYPE d:bf16x2, a:b16", LIMIT="relu satfinite satfinite.relu", ATYPE=TYPES)
+def cvt_bfloats_small(lanes: Lanes, a: Value, *, limit: str, atype: str) -> Value:
+    return _decode_pair(lanes, a, SMALL[atype], 8, "bf16", limit)
+
+
+@op("cvt.rn.satfinite{.relu}.e2m1x2.f32 d:b8, a:f32, b:f32")
+def cvt_e2m1_f32(lanes: Lanes, a: Value, b: Value, *, relu: str) -> Value:
+    """a in the upper four bits."""
+    return lanes.truncate("i8", _pack(lanes, *(_encode(lanes, value, E2M1, relu) for value in (b, a)), 4))
+
+
+@op("cvt.rn.satfinite{.relu}.e2m1x2.ATYPE d:b8, a:ATYPE", ATYPE=half.PAIRS)
+def cvt_e2m1_halves(lanes: Lanes, a: Value, *, relu: str, atype: str) -> Value:
+    return lanes.truncate("i8", _pack(lanes, *(_encode(lanes, value, E2M1, relu) for value in _widen(lanes, a, atype)), 4))
+
+
+@op("cvt.rn{.relu}.DTYPE.e2m1x2 d:DTYPE, a:b8", DTYPE=half.PAIRS)
+def cvt_halves_e2m1(lanes: Lanes, a: Value, *, relu: str, dtype: str) -> Value:
+    return _decode_pair(lanes, lanes.extend("zext", "i16", a), E2M1, 4, dtype[:-2], relu)
+
+
+def _widen(lanes: Lanes, a: Value, type_: str) -> tuple[Value, Value]:
+    """The floats of a pair of halves, the lower first."""
+    low, high = half.split(lanes, a)
+    return half.widen(lanes, low, type_[:-2]), half.widen(lanes, high, type_[:-2])
+
+
+def _decode_pair(lanes: Lanes, a: Value, format_: Small, bits_: int, type_: str, limit: str) -> Value:
+    """Two codes of so many bits as a pair of halves."""
+    parts = (a, lanes.binary("lshr", a, lanes.constant("i16", bits_)))
+    low, high = (half.narrow(lanes, _decode(lanes, part, format_), type_) for part in parts)
+    return half.pack(lanes, half.limit(lanes, low, type_, limit), half.limit(lanes, high, type_, limit))
 
 
 def _encode(lanes: Lanes, a: Value, format_: Small, relu: str) -> Value:
@@ -107,8 +139,49 @@ def _specials(format_: Small) -> tuple[tuple[int, int], ...]:
     return ((0x7F, 0x7FC0_0000),) if format_.most == 0x7E else ()
 
 
-def _pack_bytes(lanes: Lanes, low: Value, high: Value) -> Value:
-    return lanes.truncate("i16", lanes.binary("or", low, lanes.binary("shl", high, lanes.constant("i32", 8))))
+def _pack(lanes: Lanes, low: Value, high: Value, bits_: int) -> Value:
+    """Two codes as an i16, the upper one from that bit on."""
+    return lanes.truncate("i16", lanes.binary("or", low, lanes.binary("shl", high, lanes.constant("i32", bits_))))
+
+
+# -- ue8m0: powers of two from 2**-127 on, without sign or zero; code 255 is NaN. The sign of what is converted is lost
+
+
+@op("cvt.RND{.satfinite}.ue8m0x2.f32 d:b16, a:f32, b:f32", RND="rz rp")
+def cvt_scale_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, satfinite: str) -> Value:
+    """a in the upper byte."""
+    return _pack(lanes, *(_exponent(lanes, value, rnd, satfinite) for value in (b, a)), 8)
+
+
+@op("cvt.RND{.satfinite}.ue8m0x2.bf16x2 d:b16, a:bf16x2", RND="rz rp")
+def cvt_scale_bfloats(lanes: Lanes, a: Value, *, rnd: str, satfinite: str) -> Value:
+    return _pack(lanes, *(_exponent(lanes, value, rnd, satfinite) for value in _widen(lanes, a, "bf16x2")), 8)
+
+
+@op("cvt.rn.bf16x2.ue8m0x2 d:bf16x2, a:b16")
+def cvt_bfloats_scale(lanes: Lanes, a: Value) -> Value:
+    parts = []
+    for part in (lanes.binary("and", a, lanes.constant("i16", 0xFF)), lanes.binary("lshr", a, lanes.constant("i16", 8))):
+        power = lanes.binary("shl", part, lanes.constant("i16", 7))
+        least = lanes.compare("icmp eq", part, lanes.constant("i16", 0))
+        power = lanes.select(least, lanes.constant("i16", 0x0040), power)  # 2**-127 is subnormal
+        parts.append(
+            lanes.select(lanes.compare("icmp eq", part, lanes.constant("i16", 0xFF)), lanes.constant("i16", 0x7FFF), power)
+        )
+    return half.pack(lanes, *parts)
+
+
+def _exponent(lanes: Lanes, a: Value, rnd: str, satfinite: str) -> Value:
+    """A float's exponent as its code in an i32, rounded down or up."""
+    size = lanes.binary("and", bits(lanes, a), lanes.constant("i32", 0x7FFF_FFFF))
+    if rnd == "rp":
+        least = lanes.compare("icmp ule", size, lanes.constant("i32", 0x0040_0000))
+        up = lanes.binary("add", size, lanes.constant("i32", (1 << _F32_FRACTION) - 1))
+        size = lanes.select(least, lanes.constant("i32", 0), lanes.intrinsic("llvm.umin", up, lanes.constant("i32", 0x7F80_0000)))
+    code = lanes.binary("lshr", size, lanes.constant("i32", _F32_FRACTION))
+    if satfinite:
+        code = lanes.intrinsic("llvm.umin", code, lanes.constant("i32", 0xFE))
+    return lanes.select(lanes.compare("fcmp uno", a, a), lanes.constant("i32", 0xFF), code)
 
 
 # -- tf32: a float whose last 13 bits are 0
