@@ -282,6 +282,54 @@ def test_endless_kernel_stops_at_its_limit(tilewise: Tilewise, write: Write) -> 
     assert re.search(r"k\.cu:2: stopped after .* at most 1,000,000 are allowed", message)
 
 
+PRINTING = """__global__ void k(int n) {
+  printf("\\033[31mthread %d of %s\\n", threadIdx.x, "k");
+  if (n == 7) asm("trap;");
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "code"), [(1, 0), (7, 1)], ids=["to the end", "up to a fault"])
+def test_what_a_kernel_prints_is_shown(tilewise: Tilewise, write: Write, n: int, code: int) -> None:
+    command = ("run", write(PRINTING), "--grid", "1", "--block", "2", "--arg", f"n={n}", "--threads", "1")
+    shown = tilewise(*command, code=code).splitlines()
+    assert shown[1:3] == ["[31mthread 0 of k", "[31mthread 1 of k"], "without control characters"
+    assert tilewise.json(*command, code=code)["printed"] == "\033[31mthread 0 of k\n\033[31mthread 1 of k\n"
+
+
+TURNS = """__global__ void k(int* order, int* n) {
+  if (threadIdx.x % 32 == 0) order[atomicAdd(n, 1)] = threadIdx.x / 32;
+}
+__global__ void both(int* here) {
+  if (threadIdx.x == 0) { atomicAdd(here, 1); while (atomicAdd(here, 0) < gridDim.x) {} }
+}
+"""
+
+
+def test_a_schedule_has_warps_take_turns_in_another_order(tilewise: Tilewise, write: Write) -> None:
+    file = write(TURNS)
+    launch = ["--kernel", "k", "--grid", "1", "--block", "256", "--arg", "order=s32[8]:zeros", "--arg", "n=s32[1]:zeros"]
+
+    def order(*options: str) -> list[int]:
+        values: list[int] = tilewise.json("run", file, *launch, "--out", "order", *options)["values"]["order"]
+        return values
+
+    orders = {tuple(order("--schedule-seed", str(seed))) for seed in range(1, 9)}
+    assert order() == list(range(8))
+    assert len(orders) > 1
+    assert all(sorted(one) == list(range(8)) for one in orders)
+    assert order("--schedule-seed", "5") == order("--schedule-seed", "5")
+
+
+def test_blocks_that_wait_for_each_other_need_places(tilewise: Tilewise, write: Write) -> None:
+    command = ("run", write(TURNS), "--kernel", "both", "--grid", "3", "--block", "32", "--arg", "here=s32[1]:zeros")
+    tilewise(*command)
+    tilewise(*command, "--resident-blocks", "3")
+    shown = " ".join(tilewise(*command, "--resident-blocks", "2", code=1).split())
+    assert re.search(r"k\.cu:5: deadlock: .*1 blocks? (has|have) not started, 2 are on their way", shown), shown
+    tilewise(*command, "--resident-blocks", "0", code=2)
+
+
 UNKNOWN = """.version 8.0
 .target sm_90
 .address_size 64

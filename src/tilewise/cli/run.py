@@ -40,6 +40,13 @@ def run(
     compile_seconds: options.CompileSeconds = 60.0,
     threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; counts are the same.")] = None,
     max_instructions: options.MaxInstructions = None,
+    resident_blocks: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Blocks on their way at once where blocks wait for each other; by default as on the GPU."
+        ),
+    ] = None,
+    schedule_seed: Annotated[int, typer.Option(min=0, metavar="N", help="Let blocks and warps take turns in another order.")] = 0,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a kernel of a .cu or .ptx file on this CPU; without launch facts, list what its kernels take."""
@@ -57,7 +64,14 @@ def run(
         raise typer.Exit(COULD_NOT_RUN)
     outputs = [_split_out(text) for text in out or ()]
     engine.check_labels(facts, (name for name, _ in outputs))
-    report = engine.run(open_kernel(opened, how, facts.kernel), facts, threads=threads, max_instructions=max_instructions)
+    report = engine.run(
+        open_kernel(opened, how, facts.kernel),
+        facts,
+        threads=threads,
+        max_instructions=max_instructions,
+        resident_blocks=resident_blocks,
+        schedule_seed=schedule_seed,
+    )
     for name, path in outputs:
         if path is not None:
             engine.save_array(report, name, path)

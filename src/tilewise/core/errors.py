@@ -34,11 +34,15 @@ class InstructionLimitReached(TilewiseError):
 
 
 class KernelFault(TilewiseError):
-    """A launch did something no kernel may do (out of bounds, misaligned, a barrier that cannot complete)."""
+    """A launch did something no kernel may do (out of bounds, misaligned, a barrier that cannot complete).
 
-    def __init__(self, message: str, faults: tuple[object, ...]) -> None:
+    `printed` is what the kernel had printed by then.
+    """
+
+    def __init__(self, message: str, faults: tuple[object, ...], printed: str = "") -> None:
         super().__init__(message)
         self.faults = faults
+        self.printed = printed
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -230,7 +230,7 @@ class Run:
         faults = self.faults()
         if faults:
             more = f"\n... and {self.faults_lost} more" if self.faults_lost else ""
-            raise KernelFault("\n".join(map(str, faults)) + more, faults)
+            raise KernelFault("\n".join(map(str, faults)) + more, faults, self.printed)
 
     def raise_stops(self) -> None:
         """Raise what kept the run from coming to its end, other than faults."""

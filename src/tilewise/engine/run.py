@@ -29,6 +29,8 @@ class RunReport:
     arguments: tuple[BoundArgument, ...] = field(repr=False)
     arrays: tuple[ArraySummary, ...]
     emulation: Emulation | None
+    printed: str
+    """What the kernel printed, up to a fault."""
     faults: tuple[str, ...]
     missing: tuple[Missing, ...]
     """Instructions that the emulator does not have and no thread reached."""
@@ -51,6 +53,7 @@ class RunReport:
             "numbers": {one.name: _plain(one.passed) for one in self.arguments if one.array is None},
             "arrays": [array.to_json() for array in self.arrays],
             "counters": None if self.emulation is None else asdict(self.emulation.counters),
+            "printed": self.printed,
             "faults": self.faults,
             "missing": [asdict(missing) for missing in self.missing],
             "seconds": None if self.emulation is None else self.emulation.seconds,
@@ -83,8 +86,10 @@ def run(
     *,
     threads: int | None = None,
     max_instructions: int | None = None,
+    resident_blocks: int | None = None,
+    schedule_seed: int = 0,
 ) -> RunReport:
-    """Launch a kernel on the emulator as the facts say.
+    """Launch a kernel on the emulator as the facts say; the last two as emulate's `resident_blocks` and `seed`.
 
     Raises TilewiseError for facts that do not fit the kernel, UnsupportedInstruction if a thread reaches an instruction that the
     emulator does not have, InstructionLimitReached for more than `max_instructions` warp instructions. What the kernel does wrong
@@ -92,14 +97,22 @@ def run(
     """
     launch, arguments = bind_launch(entry, facts)
     buffers = [(argument, digest(argument.array)) for argument in arguments if argument.is_buffer and argument.array is not None]
-    emulation, faults = None, tuple[str, ...]()
+    emulation, printed, faults = None, "", tuple[str, ...]()
     try:
-        emulation = emulate(launch, threads=threads, max_instructions=max_instructions)
+        emulation = emulate(
+            launch,
+            threads=threads,
+            max_instructions=max_instructions,
+            resident_blocks=resident_blocks,
+            seed=schedule_seed,
+        )
+        printed = emulation.printed
     except KernelFault as fault:
+        printed = fault.printed
         faults = tuple(_name_arguments(line, arguments) for line in str(fault).splitlines())
     arrays = tuple(_summarise(argument, before) for argument, before in buffers)
     missing = missing_forms(entry.module, entry.name)
-    return RunReport(entry.shown, launch, arguments, arrays, emulation, faults, missing)
+    return RunReport(entry.shown, launch, arguments, arrays, emulation, printed, faults, missing)
 
 
 def save_array(report: RunReport, name: str, path: Path) -> None:

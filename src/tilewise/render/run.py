@@ -30,6 +30,8 @@ def render_run(report: RunReport, whole: Mapping[str, NDArray[Any]], console: Co
     shapes = f"grid {_by(launch.grid)}, block {_by(launch.block)}"
     cluster = "" if launch.cluster == (1, 1, 1) else f", cluster {_by(launch.cluster)}"
     console.print(plain(f"{report.kernel} of {launch.module.name}: {shapes}{cluster}", "bold"))
+    for line in report.printed.splitlines():
+        console.print(plain(line), soft_wrap=True)
     for fault in report.faults:
         console.print(plain(fault, "bold red"))
     _render_arrays(report, console)
