@@ -405,7 +405,8 @@ def test_loads_as_they_may_be_spelled(opcode: str, block: int) -> None:
 
 
 @pytest.mark.parametrize("block", [32, 20])
-def test_accesses_of_32_bytes_and_of_one_long_register(block: int) -> None:
+@pytest.mark.parametrize("space", [".global", ""], ids=["global", "generic"])
+def test_accesses_of_32_bytes_and_of_one_long_register(block: int, space: str) -> None:
     a, b = np.arange(8 * block, dtype=np.uint32), np.zeros(8 * block, np.uint32)
     body = """
     .reg .b128 %q;
@@ -418,7 +419,8 @@ def test_accesses_of_32_bytes_and_of_one_long_register(block: int) -> None:
     ld.global.b128 %q, [%rd3+16];
     st.global.v8.b32 [%rd4], {%r9, %r8, %r7, %r6, %r5, %r4, %r3, %r2};
     st.global.b128 [%rd4], %q;
-    ret;"""
-    run(body, a, b, block=block, parameters="u64 u64 u64")
+    ret;""".replace(".global", space)
+    _, emulation = run(body, a, b, block=block, parameters="u64 u64 u64")
+    assert (emulation.counters.global_load_sectors, emulation.counters.requested_load_bytes) == (2 * block, 48 * block)
     rows = a.reshape(block, 8)
     np.testing.assert_array_equal(b.reshape(block, 8), np.hstack([rows[:, 4:], rows[:, 3::-1]]))

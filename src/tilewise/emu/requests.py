@@ -15,7 +15,7 @@ from tilewise.emu.blueprint import SiteFacts
 from tilewise.emu.compiled import parse_module
 from tilewise.emu.jit import Target, host_target
 from tilewise.emu.lower.step import Step
-from tilewise.emu.lower.tally import SECTOR_BYTES
+from tilewise.emu.lower.tally import SECTOR_BYTES, WIDEST_SHARED
 from tilewise.emu.lower.watch import RequestWatch
 from tilewise.emu.machine import Turns, run_kernel
 from tilewise.emu.patterns import LANES
@@ -97,7 +97,9 @@ class _Search:
         self._looked_at += 1
         if key[0] == "shared":
             active = sum(1 << lane for lane, address in enumerate(addresses) if address is not None)
-            transactions = wavefronts([address or 0 for address in addresses], active, lane_bytes, kind)
+            part = min(lane_bytes, WIDEST_SHARED)
+            starts = [[(address or 0) + first for address in addresses] for first in range(0, lane_bytes, part)]
+            transactions = sum(wavefronts(start, active, part, kind) for start in starts)
         else:
             transactions = _sectors(addresses, lane_bytes)
         if key not in self.found or transactions > self.found[key].transactions:

@@ -50,12 +50,12 @@ _F32_BIAS, _F32_FRACTION = 127, 23
 @op("cvt.rn.satfinite{.relu}.DTYPE.f32 d:b16, a:f32, b:f32", DTYPE=TYPES)
 def cvt_small_f32(lanes: Lanes, a: Value, b: Value, *, relu: str, dtype: str) -> Value:
     """a in the upper byte."""
-    return _pack(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in (b, a)), 8)
+    return _pack(lanes, 8, *(_encode(lanes, value, SMALL[dtype], relu) for value in (b, a)))
 
 
 @op("cvt.rn.satfinite{.relu}.DTYPE.ATYPE d:b16, a:ATYPE", DTYPE=TYPES, ATYPE=half.PAIRS)
 def cvt_small_halves(lanes: Lanes, a: Value, *, relu: str, dtype: str, atype: str) -> Value:
-    return _pack(lanes, *(_encode(lanes, value, SMALL[dtype], relu) for value in _widen(lanes, a, atype)), 8)
+    return _pack(lanes, 8, *(_encode(lanes, value, SMALL[dtype], relu) for value in _widen(lanes, a, atype)))
 
 
 @op("cvt.rn{.relu}.f16x2.ATYPE d:f16x2, a:b16", ATYPE=TYPES)
@@ -71,12 +71,12 @@ def cvt_bfloats_small(lanes: Lanes, a: Value, *, limit: str, atype: str) -> Valu
 @op("cvt.rn.satfinite{.relu}.e2m1x2.f32 d:b8, a:f32, b:f32")
 def cvt_e2m1_f32(lanes: Lanes, a: Value, b: Value, *, relu: str) -> Value:
     """a in the upper four bits."""
-    return lanes.truncate("i8", _pack(lanes, *(_encode(lanes, value, E2M1, relu) for value in (b, a)), 4))
+    return lanes.truncate("i8", _pack(lanes, 4, *(_encode(lanes, value, E2M1, relu) for value in (b, a))))
 
 
 @op("cvt.rn.satfinite{.relu}.e2m1x2.ATYPE d:b8, a:ATYPE", ATYPE=half.PAIRS)
 def cvt_e2m1_halves(lanes: Lanes, a: Value, *, relu: str, atype: str) -> Value:
-    return lanes.truncate("i8", _pack(lanes, *(_encode(lanes, value, E2M1, relu) for value in _widen(lanes, a, atype)), 4))
+    return lanes.truncate("i8", _pack(lanes, 4, *(_encode(lanes, value, E2M1, relu) for value in _widen(lanes, a, atype))))
 
 
 @op("cvt.rn{.relu}.DTYPE.e2m1x2 d:DTYPE, a:b8", DTYPE=half.PAIRS)
@@ -139,7 +139,7 @@ def _specials(format_: Small) -> tuple[tuple[int, int], ...]:
     return ((0x7F, 0x7FC0_0000),) if format_.most == 0x7E else ()
 
 
-def _pack(lanes: Lanes, low: Value, high: Value, bits_: int) -> Value:
+def _pack(lanes: Lanes, bits_: int, low: Value, high: Value) -> Value:
     """Two codes as an i16, the upper one from that bit on."""
     return lanes.truncate("i16", lanes.binary("or", low, lanes.binary("shl", high, lanes.constant("i32", bits_))))
 
@@ -150,12 +150,12 @@ def _pack(lanes: Lanes, low: Value, high: Value, bits_: int) -> Value:
 @op("cvt.RND{.satfinite}.ue8m0x2.f32 d:b16, a:f32, b:f32", RND="rz rp")
 def cvt_scale_f32(lanes: Lanes, a: Value, b: Value, *, rnd: str, satfinite: str) -> Value:
     """a in the upper byte."""
-    return _pack(lanes, *(_exponent(lanes, value, rnd, satfinite) for value in (b, a)), 8)
+    return _pack(lanes, 8, *(_exponent(lanes, value, rnd, satfinite) for value in (b, a)))
 
 
 @op("cvt.RND{.satfinite}.ue8m0x2.bf16x2 d:b16, a:bf16x2", RND="rz rp")
 def cvt_scale_bfloats(lanes: Lanes, a: Value, *, rnd: str, satfinite: str) -> Value:
-    return _pack(lanes, *(_exponent(lanes, value, rnd, satfinite) for value in _widen(lanes, a, "bf16x2")), 8)
+    return _pack(lanes, 8, *(_exponent(lanes, value, rnd, satfinite) for value in _widen(lanes, a, "bf16x2")))
 
 
 @op("cvt.rn.bf16x2.ue8m0x2 d:bf16x2, a:b16")

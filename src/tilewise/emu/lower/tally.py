@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from tilewise.hw.banks import FULL_MASK, WORD_BYTES, AccessKind, conflict_ways, wavefronts
 
 SECTOR_BYTES = 32
+WIDEST_SHARED = 16
+"""Bytes a lane: wider accesses are of global memory, and only a generic address can lead one to shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,9 @@ def shared_cost(offsets: tuple[int, ...], size: int, kind: AccessKind, start: in
 
     Adding a multiple of 4 rotates the banks and changes neither, so the offsets count from lane 0's word.
     """
+    if size > WIDEST_SHARED:  # as accesses of half of it, one after another
+        costs = [shared_cost(tuple(offset + half for offset in offsets), size // 2, kind, start) for half in (0, size // 2)]
+        return sum(cost for cost, _ in costs), max(ways for _, ways in costs)
     first = (start + offsets[0]) % WORD_BYTES
     return _shared_cost(tuple(first + offset - offsets[0] for offset in offsets), size, kind)
 
