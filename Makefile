@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test gpu check mutants bench-emulator bench-check picture lock clean
+.PHONY: help setup demo test gpu gpu-rows check mutants bench-emulator bench-check picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -28,6 +28,9 @@ test: $(STAMP) ## run the tests
 
 gpu: $(STAMP) ## run the tests that need an NVIDIA GPU
 	$(BIN)/pytest -m gpu
+
+gpu-rows: $(STAMP) ## run every row of the opcode table as tiny kernels on an NVIDIA GPU
+	$(BIN)/pytest -m gpu tests/isa
 
 check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an empty environment
 	$(BIN)/ruff format --check

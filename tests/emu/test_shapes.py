@@ -12,8 +12,9 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.patterns import ALL_ZERO_BITS, LANES, Shape, allow_zero, join, trailing_zeros, wrap
+from tilewise.emu.value import Value
 
 Number = int | list[int]
 

@@ -144,7 +144,9 @@ def test_a_comparison_combined_with_nothing_is_refused() -> None:
         run("setp.lt.and.u32 %p1, %r2, 9;\nmov.u32 %r9, 0;")
 
 
-HINTS = [form for forms in FORMS.values() for form in forms if form.kind == "hint" and form.operands[0].is_address]
+HINTS = [
+    form for forms in FORMS.values() for form in forms if form.kind == "hint" and form.operands and form.operands[0].is_address
+]
 
 
 @pytest.mark.parametrize("opcode", [opcode for form in HINTS for opcode in form.spellings()])
@@ -152,3 +154,8 @@ def test_a_hint_changes_nothing(opcode: str) -> None:
     """prefetch, prefetchu, applypriority and discard, with a size where they take one."""
     size = ", 128" if opcode.startswith(("applypriority", "discard")) else ""
     np.testing.assert_array_equal(run(f"{opcode} [%rd1]{size};\nmov.b32 %r9, %r2;", LANE), LANE)
+
+
+@pytest.mark.parametrize("opcode", ["griddepcontrol.launch_dependents", "griddepcontrol.wait"])
+def test_a_grid_that_depends_on_none_goes_on(opcode: str) -> None:
+    np.testing.assert_array_equal(run(f"{opcode};\nmov.b32 %r9, %r2;", LANE), LANE)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,19 +52,26 @@ def ladder(
     ] = None,
 ) -> None:
     """Climb from the naive product to tiled ones, counting all."""
-    M, N, K = parse_sizes(sizes or [])
+    problem = parse_sizes(sizes or [])
+    names = None if rungs is None else [name.strip() for name in rungs.split(",")]
     if on == "gpu":
         from tilewise.cli.ladder_gpu import climb_on_gpu, refuse_emulator_options
 
         refuse_emulator_options(device, sample_blocks, threads)
-        names = None if rungs is None else [name.strip() for name in rungs.split(",")]
-        climb_on_gpu((M, N, K), layout, names, tile, seed, counters=counters, emulated=emulated, save=save, as_json=as_json)
+        climb_on_gpu(problem, layout, names, tile, seed, counters=counters, emulated=emulated, save=save, as_json=as_json)
         return
     if on != "emulator":
         raise TilewiseError(f"--on {on} is no place to run.{nearest(on, ('emulator', 'gpu'))}")
     if counters or emulated is not None:
         raise TilewiseError("--counters and --emulated belong to --on gpu: the emulator counts by itself.")
+    how: dict[str, Any] = {"tile": tile, "layout": layout, "seed": seed, "threads": threads, "sample_blocks": sample_blocks}
+    _climb(problem, names, device, save, as_json, how)
 
+
+def _climb(
+    problem: tuple[int, int, int], names: list[str] | None, device: str, save: Path | None, as_json: bool, how: dict[str, Any]
+) -> None:
+    """Climb on the emulator; `how` goes to engine.ladder."""
     # Loaded once the arguments are read: --help and their errors need none of it.
     from tilewise.engine import ladder as engine
     from tilewise.engine.choice import out_of_reach
@@ -75,27 +82,14 @@ def ladder(
     from tilewise.render.progress import show_progress
     from tilewise.render.terminal import open_console, render_ladder
 
-    names = None if rungs is None else [name.strip() for name in rungs.split(",")]
     target = find_device(device)
     folder = None if save is None else open_folder(save)
     with show_progress() as progress:
-        rows = engine.ladder(
-            M,
-            N,
-            K,
-            rungs=names,
-            device=target,
-            tile=tile,
-            layout=layout,
-            seed=seed,
-            threads=threads,
-            sample_blocks=sample_blocks,
-            progress=progress,
-        )
+        rows = engine.ladder(*problem, rungs=names, device=target, progress=progress, **how)
     if as_json:
         print(to_json(to_objects(rows)))
     else:
-        render_ladder(rows, open_console(), tile=tile, left_out=out_of_reach(target) if names is None else ())
+        render_ladder(rows, open_console(), tile=how["tile"], left_out=out_of_reach(target) if names is None else ())
     if folder is not None:
         _save(rows, target, folder)
     wrong = [row.label for row in rows if not row.correct]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilewise.emu.lanes import Lanes, Value, vector_type
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, vector_type
 
 ALL = (1 << LANES) - 1
 COLLECTIVES = (

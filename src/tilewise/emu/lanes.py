@@ -8,123 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from tilewise.emu.patterns import FULL, LANES, Shape, fits_below, trailing_zeros, wrap
-
-HALF = LANES // 2
-FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
-
-
-def bits_of(type_: str) -> int:
-    """Width of a scalar LLVM type."""
-    return FLOAT_BITS.get(type_) or int(type_[1:])
-
-
-def is_float(type_: str) -> bool:
-    """Whether an LLVM type is a floating-point one."""
-    return type_ in FLOAT_BITS
-
-
-def vector_type(type_: str) -> str:
-    """The vector of 32 of a scalar LLVM type."""
-    return f"<{LANES} x {type_}>"
-
-
-@dataclass(frozen=True, slots=True)
-class Half:
-    """Sixteen lanes of a value that need no register yet: an operand, or memory that stays as it is until the block's end."""
-
-    operand: str = ""
-    """A vector of 16, or, if empty, what stands at `pointer` + `offset`:"""
-    pointer: str = ""
-    offset: int = 0
-    is_splat: bool = False
-    """one element for all 16 lanes, instead of 16 side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class MultiplyAdd:
-    """a * b + c, rounded once, not emitted yet."""
-
-    a: Value
-    b: Value
-    c: Value
-
-
-class Value:
-    """One value in 32 lanes; see patterns.Shape for the three kinds. `scalar` and `vector` are LLVM operands.
-
-    A full value without a vector is still to be made: from its two `halves`, or by its `fma`.
-    """
-
-    __slots__ = ("cast", "constant", "fma", "halves", "high", "low", "offsets", "scalar", "type", "vector", "zeros")
-
-    def __init__(
-        self,
-        type_: str,
-        scalar: str | None = None,
-        *,
-        vector: str | None = None,
-        offsets: tuple[int, ...] | None = None,
-        zeros: int = 0,
-        low: int | None = None,
-        high: int | None = None,
-        constant: int | None = None,
-        halves: tuple[Half, Half] | None = None,
-        fma: MultiplyAdd | None = None,
-    ) -> None:
-        self.type = type_
-        self.halves = halves
-        self.fma = fma
-        self.cast: Value | None = None
-        """Its bits as another type, where somebody asked for that."""
-        self.scalar = scalar
-        self.vector = vector
-        self.offsets = offsets
-        self.zeros = zeros
-        self.low = low
-        self.high = high
-        self.constant = constant
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing is known of the lanes."""
-        return self.scalar is None
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all lanes are the same."""
-        return self.scalar is not None and self.offsets is None
-
-    @property
-    def is_patterned(self) -> bool:
-        """Whether the lanes are scalar + offsets."""
-        return self.offsets is not None
-
-    @property
-    def shape(self) -> Shape:
-        """What is known of the value."""
-        if self.scalar is None:
-            return FULL
-        return Shape(False, self.offsets, self.zeros, self.low, self.high, self.constant)
-
-    def base(self) -> Value:
-        """The uniform part of a patterned value."""
-        return Value(self.type, self.scalar, zeros=self.zeros, low=self.low, high=self.high, constant=self.constant)
-
-
-_FOLD: dict[str, Callable[[int, int, int], int]] = {
-    "add": lambda a, b, bits: a + b,
-    "sub": lambda a, b, bits: a - b,
-    "mul": lambda a, b, bits: a * b,
-    "and": lambda a, b, bits: a & b,
-    "or": lambda a, b, bits: a | b,
-    "xor": lambda a, b, bits: a ^ b,
-    "shl": lambda a, b, bits: a << b,
-    "lshr": lambda a, b, bits: (a & ((1 << bits) - 1)) >> b,
-    "ashr": lambda a, b, bits: a >> b,
-}
+from tilewise.emu.known import FOLD, extends_lanewise, known_lanes, result_bounds, result_zeros
+from tilewise.emu.patterns import LANES, Shape, fits_below, trailing_zeros, wrap
+from tilewise.emu.value import HALF, Half, MultiplyAdd, Value, bits_of, vector_type
 
 
 class Lanes:
@@ -308,9 +195,9 @@ class Lanes:
         if a.constant is not None and b.constant is not None:
             bits = bits_of(a.type)
             if a.is_uniform and b.is_uniform:
-                return self.constant(a.type, _FOLD[op](a.constant, b.constant, bits))
-            both = zip(_known_lanes(a), _known_lanes(b), strict=True)
-            return self.patterned(self.constant(a.type, 0), tuple(_FOLD[op](x, y, bits) for x, y in both))
+                return self.constant(a.type, FOLD[op](a.constant, b.constant, bits))
+            both = zip(known_lanes(a), known_lanes(b), strict=True)
+            return self.patterned(self.constant(a.type, 0), tuple(FOLD[op](x, y, bits) for x, y in both))
         if a.is_uniform and b.is_uniform:
             return self._uniform_binary(op, a, b)
         if not (a.is_full or b.is_full):
@@ -324,8 +211,8 @@ class Lanes:
             return a
         if a.constant == 0 and op in ("add", "or", "xor"):
             return b
-        zeros = _result_zeros(op, a, b)
-        low, high = _result_bounds(op, a, b)
+        zeros = result_zeros(op, a, b)
+        low, high = result_bounds(op, a, b)
         if low is not None and low == high:
             return self.constant(a.type, low)
         return Value(a.type, self.define(f"{op} {a.type} {a.scalar}, {b.scalar}"), zeros=zeros, low=low, high=high)
@@ -361,20 +248,20 @@ class Lanes:
             a, b = b, a
         if b.constant is None or not fits_below(a.offsets or (0,), a.zeros):
             return None
-        low_bits, bits, known = (1 << a.zeros) - 1, bits_of(a.type), _known_lanes(b)
+        low_bits, bits, known = (1 << a.zeros) - 1, bits_of(a.type), known_lanes(b)
         above = {lane & ~low_bits for lane in known}
         if len(above) > 1:
             return None
         high = self.binary(op, a.base(), self.constant(a.type, above.pop()))
         offsets = a.offsets or (0,) * LANES
-        return self.patterned(high, tuple(_FOLD[op](x, lane & low_bits, bits) for x, lane in zip(offsets, known, strict=True)))
+        return self.patterned(high, tuple(FOLD[op](x, lane & low_bits, bits) for x, lane in zip(offsets, known, strict=True)))
 
     def extend(self, op: str, type_: str, a: Value) -> Value:
         """sext or zext to a wider integer type."""
         bits, wide = bits_of(a.type), vector_type(type_)
         if a.is_uniform:
             return self._extend_uniform(op, type_, a)
-        if a.is_patterned and _extends_lanewise(op, a, bits):
+        if a.is_patterned and extends_lanewise(op, a, bits):
             assert a.offsets is not None
             return self.patterned(self._extend_uniform(op, type_, a.base()), a.offsets)
         return self.full(type_, self.define(f"{op} {vector_type(a.type)} {self.vector(a)} to {wide}"))
@@ -500,69 +387,6 @@ class Lanes:
         return casts[a.halves[0]], casts[a.halves[1]]
 
 
-def _known_lanes(value: Value) -> tuple[int, ...]:
-    """The lanes of a value whose scalar is a constant."""
-    assert value.constant is not None
-    bits = bits_of(value.type)
-    return tuple(wrap(value.constant + offset, bits) for offset in value.offsets or (0,) * LANES)
-
-
 def spell(wide: str, type_: str) -> str:
     """A type as a scalar ("") or as a vector of 32 ("v")."""
     return vector_type(type_) if wide else type_
-
-
-def _result_zeros(op: str, a: Value, b: Value) -> int:
-    match op:
-        case "add" | "sub" | "or" | "xor":
-            return min(a.zeros, b.zeros)
-        case "mul":
-            return min(64, a.zeros + b.zeros)
-        case "and":
-            return max(a.zeros, b.zeros)
-        case "shl" if b.constant is not None:
-            return min(64, a.zeros + b.constant)
-        case "lshr" | "ashr" if b.constant is not None:
-            return max(0, a.zeros - b.constant)
-    return 0
-
-
-def _result_bounds(op: str, a: Value, b: Value) -> tuple[int | None, int | None]:
-    """Signed bounds of a uniform result, None where it may wrap or nothing is known."""
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        if op == "and" and b.constant is not None and b.constant >= 0:
-            return 0, b.constant
-        if op == "lshr" and b.constant:
-            return 0, (1 << bits_of(a.type) - b.constant) - 1
-        return None, None
-    match op:
-        case "add":
-            low, high = a.low + b.low, a.high + b.high
-        case "sub":
-            low, high = a.low - b.high, a.high - b.low
-        case "mul":
-            corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-            low, high = min(corners), max(corners)
-        case "shl" if b.constant is not None:
-            low, high = a.low << b.constant, a.high << b.constant
-        case "ashr" if b.constant is not None:
-            low, high = a.low >> b.constant, a.high >> b.constant
-        case "lshr" if b.constant is not None and a.low >= 0:
-            low, high = a.low >> b.constant, a.high >> b.constant
-        case "and" if b.constant is not None and b.constant >= 0:
-            low, high = 0, (min(a.high, b.constant) if a.low >= 0 else b.constant)
-        case _:
-            return None, None
-    limit = 1 << bits_of(a.type) - 1
-    return (low, high) if -limit <= low and high < limit else (None, None)
-
-
-def _extends_lanewise(op: str, a: Value, bits: int) -> bool:
-    """Whether extending scalar + offset is extending the scalar and adding the offset, in every lane and for every scalar."""
-    assert a.offsets is not None
-    if fits_below(a.offsets, a.zeros):
-        return True  # scalar | offset: the sign is the scalar's
-    if a.low is None or a.high is None or (op == "zext" and a.low < 0):
-        return False  # of a negative scalar, zext adds 2^bits, also where scalar + offset is positive
-    low, high = a.low + min(a.offsets), a.high + max(a.offsets)
-    return high < 1 << bits - 1 and low >= (0 if op == "zext" else -(1 << bits - 1))

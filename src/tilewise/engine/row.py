@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
 
+from tilewise.core.counters import Counters
 from tilewise.core.plan import TilePlan
 from tilewise.core.problem import Layout, Problem
 from tilewise.cost.occupancy import Limiter, occupancy
@@ -127,36 +128,19 @@ def ladder_row(
     least = floors(device, problem, counters)
     k_steps = -(-problem.K // plan.BK)
     return LadderRow(
-        rung=row.name,
-        title=row.title,
-        variant=choice.variant,
-        m=problem.M,
-        n=problem.N,
-        k=problem.K,
-        layout=problem.layout,
-        tile=plan,
+        **_what_ran(choice, problem),
+        **_as_counted(counters),
         on="emulator",
         blocks=blocks,
         sampled_blocks=sampled_blocks,
         device=device.key,
         correct=comparison.correct,
         max_relative_error=comparison.max_relative_error,
-        requested_load_bytes=counters.requested_load_bytes,
         formula_load_bytes=formula_load_bytes(problem, plan if row.reuses_block_tile else None),
         load_reduction_vs_naive=load_reduction_vs_naive(problem, counters),
-        global_load_requests=counters.global_load_requests,
-        global_load_sectors=counters.global_load_sectors,
-        global_store_sectors=counters.global_store_sectors,
         sectors_per_request=counters.global_load_sectors / counters.global_load_requests,
-        shared_load_requests=counters.shared_load_requests,
-        shared_store_requests=counters.shared_store_requests,
-        shared_load_wavefronts=counters.shared_load_wavefronts,
-        shared_store_wavefronts=counters.shared_store_wavefronts,
-        worst_bank_conflict_ways=counters.worst_bank_conflict_ways,
         shared_words_per_fma=counters.shared_load_bytes / WORD_BYTES / counters.fma,
-        barriers=counters.barriers,
         barriers_per_k_step=counters.barriers / (blocks * k_steps),
-        fma=counters.fma,
         registers=resources.registers,
         shared_bytes=resources.static_shared_bytes,
         occupancy=fits.fraction,
@@ -169,3 +153,22 @@ def ladder_row(
         seconds=emulation.seconds,
         gflops=problem.flops * ran / blocks / emulation.seconds / 1e9,
     )
+
+
+def _what_ran(choice: Choice, problem: Problem) -> dict[str, Any]:
+    return {
+        "rung": choice.rung.name,
+        "title": choice.rung.title,
+        "variant": choice.variant,
+        "m": problem.M,
+        "n": problem.N,
+        "k": problem.K,
+        "layout": problem.layout,
+        "tile": choice.plan,
+    }
+
+
+def _as_counted(counters: Counters) -> dict[str, Any]:
+    """The row's fields that are counters of the same name."""
+    names = {field.name for field in fields(Counters)} & {field.name for field in fields(LadderRow)}
+    return {name: getattr(counters, name) for name in names}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 from tilewise.emu.windows import (
     CONSTANT_BASE,
     GLOBAL_BASE,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilewise.emu.isa.spec import INTEGERS, SIGNED, op
-from tilewise.emu.lanes import Lanes, Value, bits_of
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value, bits_of
 
 PART = "lo hi"
 CARRYING = "u32 s32 u64 s64"

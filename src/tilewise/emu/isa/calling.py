@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from tilewise.emu.isa.memory import ELEMENTS, Access, describe
 from tilewise.emu.isa.spec import access, control, op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 _SPELLINGS = {"Return": "ret", "Pass": "mov"}
 

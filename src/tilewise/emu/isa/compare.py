@@ -6,7 +6,8 @@ from tilewise.core.errors import TilewiseError
 from tilewise.emu.isa.arith import sign_of
 from tilewise.emu.isa.rounding import flush
 from tilewise.emu.isa.spec import BITS, FLOATS, INTEGERS, SIGNED, UNSIGNED, op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 ORDERED = "eq ne lt le gt ge"
 UNSIGNED_ORDERED = f"{ORDERED} lo ls hi hs"

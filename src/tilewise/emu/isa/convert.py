@@ -7,7 +7,8 @@ import struct
 from tilewise.emu.isa import half
 from tilewise.emu.isa.rounding import NEAREST, ROUNDINGS, double, finish, flush_if, narrow, saturate, step, to_odd, two_sum
 from tilewise.emu.isa.spec import BITS, BYTES, FLOATS, INTEGERS, op
-from tilewise.emu.lanes import Lanes, Value, bits_of
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value, bits_of
 
 WHOLE = ("u8", "s8", *INTEGERS)
 LIMITS = "relu satfinite relu.satfinite"

@@ -7,7 +7,8 @@ among the factors, then once more where it is subnormal (two roundings in one di
 from __future__ import annotations
 
 from tilewise.emu.isa.rounding import bits, negative, signed_zero, step, to_odd, two_sum
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 _INFINITY = 0x7FF0_0000_0000_0000
 _ONE = 0x3FF0_0000_0000_0000

@@ -22,7 +22,8 @@ from tilewise.emu.isa.rounding import (
     to_odd,
 )
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 _CANONICAL_NAN = {"float": 0x7FFF_FFFF, "double": 0x7FF8_0000_0000_0000}
 _KINDS = "finite infinite number notanumber normal subnormal"

@@ -13,7 +13,8 @@ from tilewise.emu.isa.compare import BOOL, FLOAT_ORDERED, Both, as_number, combi
 from tilewise.emu.isa.float import add_f32, fma_f32, sub_f32
 from tilewise.emu.isa.rounding import NEAREST, ROUNDINGS, bits, double, saturate, step, to_odd, two_sum
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 HALVES = "f16 bf16"
 PAIRS = "f16x2 bf16x2"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilewise.emu.across import Warp
 from tilewise.emu.isa.memory import SCOPES
 from tilewise.emu.isa.spec import hint, op, warp_op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 LEVELS = "L1 L2"
 POLICIES = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"

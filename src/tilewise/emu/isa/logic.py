@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewise.core.errors import TilewiseError
 from tilewise.emu.isa.spec import BITS, INTEGERS, op
-from tilewise.emu.lanes import Lanes, Value, bits_of, spell
+from tilewise.emu.lanes import Lanes, spell
+from tilewise.emu.value import Value, bits_of
 
 LOGIC = ("pred", *BITS)
 CLAMPING = "clamp wrap"

@@ -8,7 +8,8 @@ double rounding.
 
 from __future__ import annotations
 
-from tilewise.emu.lanes import Lanes, Value, bits_of, is_float, spell
+from tilewise.emu.lanes import Lanes, spell
+from tilewise.emu.value import Value, bits_of, is_float
 
 NEAREST = ("", "rn")
 DIRECTED = "rz rm rp"

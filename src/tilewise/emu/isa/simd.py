@@ -8,7 +8,8 @@ from tilewise.emu.isa.float import add_f32, fma_f32, mul_f32, sub_f32
 from tilewise.emu.isa.half import pack, split
 from tilewise.emu.isa.rounding import ROUNDINGS
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 WORDS = "u32 s32"
 HALFWORDS = "u16x2 s16x2"

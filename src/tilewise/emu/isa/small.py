@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from tilewise.emu.isa import half
 from tilewise.emu.isa.rounding import bits
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 
 @dataclass(frozen=True, slots=True)

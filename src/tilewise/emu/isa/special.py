@@ -14,7 +14,8 @@ from collections.abc import Callable
 from tilewise.emu.isa import half
 from tilewise.emu.isa.rounding import bits, double, flush_if, negative
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 _UPPER_HALF = 0xFFFF_FFFF_0000_0000
 _FRACTION_BITS, _BIAS = 52, 1023

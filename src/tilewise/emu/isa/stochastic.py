@@ -10,7 +10,8 @@ from __future__ import annotations
 from tilewise.emu.isa import half
 from tilewise.emu.isa.rounding import bits
 from tilewise.emu.isa.spec import op
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
+from tilewise.emu.value import Value
 
 _F16_LEAST = 113
 """The exponent of f16's least normal number, biased as a float's."""

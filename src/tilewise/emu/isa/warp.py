@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewise.emu.across import Warp
 from tilewise.emu.isa.spec import warp_op
-from tilewise.emu.lanes import Value
+from tilewise.emu.value import Value
 
 
 @warp_op("shfl.sync.MODE.b32 d|p:b32|pred, a, b:u32, c:u32, member:b32", MODE="up down bfly idx")

@@ -16,7 +16,6 @@ from typing import cast
 
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Value, bits_of, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.checks import Checks, Group, moved, offsets_of
 from tilewise.emu.lower.local import LocalMemory
@@ -25,6 +24,7 @@ from tilewise.emu.lower.request import Requests, is_aligned
 from tilewise.emu.lower.step import Step, registers_of
 from tilewise.emu.lower.transfer import Transfer
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, bits_of, vector_type
 from tilewise.emu.windows import CONSTANT_BASE, GLOBAL_BASE, SHARED_WINDOW, WINDOW_BYTES
 from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
 

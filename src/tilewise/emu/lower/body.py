@@ -13,7 +13,7 @@ from typing import cast
 from tilewise.emu import abi
 from tilewise.emu.across import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of, is_float, vector_type
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
 from tilewise.emu.lower.program import Program
@@ -22,6 +22,7 @@ from tilewise.emu.lower.special import CHANGING, special_register
 from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
+from tilewise.emu.value import HALF, Half, Value, bits_of, is_float, vector_type
 from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
 
 LARGE_GRID = 2**31 - 1

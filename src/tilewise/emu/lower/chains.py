@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tilewise.emu.lanes import HALF, Half, Lanes, Value, bits_of
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.step import Step
+from tilewise.emu.value import HALF, Half, Value, bits_of
 from tilewise.ptx.ast import Register
 
 ENOUGH_CHAINS = 8

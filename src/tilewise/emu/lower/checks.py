@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from tilewise.emu.abi import Context, Range
 from tilewise.emu.isa.memory import Access
-from tilewise.emu.lanes import Lanes, Value
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.request import is_aligned
 from tilewise.emu.patterns import LANES, wrap
+from tilewise.emu.value import Value
 
 
 @dataclass(slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewise.emu import abi
-from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.special import TICKS
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, vector_type
 
 LEFT = -1
 """In place of a successor: the lanes leave the kernel."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tilewise.emu.abi import Warp
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import bits_of
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.step import CARRY
 from tilewise.emu.patterns import LANES, Shape
+from tilewise.emu.value import bits_of
 
 VECTOR_ALIGN = 64
 WORD_BITS = 64

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Value, bits_of, vector_type
 from tilewise.emu.lower.local_written import WrittenBytes
 from tilewise.emu.lower.memory_map import LOCAL_WORD
 from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import SECTOR_BYTES
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, bits_of, vector_type
 from tilewise.emu.windows import LOCAL_WINDOW
 
 if TYPE_CHECKING:

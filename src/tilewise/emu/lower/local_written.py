@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tilewise.emu.isa.memory import Access
-from tilewise.emu.lanes import Value
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.memory_map import LOCAL_WORD
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value
 
 BITS = f"<{LANES} x i8>"
 

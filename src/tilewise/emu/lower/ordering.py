@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, vector_type
 
 FENCES = ("fence", "membar")
 WARP_SYNC = "bar.warp.sync"

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from tilewise.emu.abi import Range
 from tilewise.emu.isa.memory import Access
-from tilewise.emu.lanes import Value
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.tally import SECTOR_BYTES, sectors_by_alignment, shared_cost
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value
 from tilewise.hw.banks import WORD_BYTES
 
 

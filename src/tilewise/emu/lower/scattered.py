@@ -11,10 +11,11 @@ from ctypes import sizeof
 from tilewise.emu.abi import Context, Range, SiteCounts
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import Lanes, Value, vector_type
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.tally import SECTOR_BYTES
 from tilewise.emu.lower.transfer import Transfer
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, vector_type
 
 WIDE = vector_type("i64")
 

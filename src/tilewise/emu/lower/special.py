@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewise.core.errors import TilewiseError
-from tilewise.emu.lanes import Value, vector_type
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, vector_type
 
 if TYPE_CHECKING:
     from tilewise.emu.lower.body import Body

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.emu.lanes import HALF, Half, Lanes, Value, vector_type
+from tilewise.emu.lanes import Lanes
 from tilewise.emu.patterns import LANES, is_contiguous, is_repeated
+from tilewise.emu.value import HALF, Half, Value, vector_type
 
 FEW = 4
 """Up to so many distinct addresses are loaded one by one and blended."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from tilewise.core.launch import Dim3
-from tilewise.emu.lanes import Value, bits_of, is_float, vector_type
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.analysis import run_step
 from tilewise.emu.lower.body import Body
 from tilewise.emu.lower.checks import moved
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import LANES
+from tilewise.emu.value import Value, bits_of, is_float, vector_type
 from tilewise.ptx.ast import Address, Instruction, Integer, Negated, Operand, Register, Symbol, Vector
 
 SLOTS = 64
