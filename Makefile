@@ -50,7 +50,7 @@ bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 bench-check: $(STAMP) ## time the check against Oclgrind and against plain emulation
 	$(BIN)/python benchmarks/bench_check.py
 
-picture: $(STAMP) ## draw the README's pictures of the ladder anew
+picture: $(STAMP) ## draw the README's pictures anew
 	@$(BIN)/python tools/draw_readme_picture.py
 
 lock: ## renew constraints.txt from pyproject.toml (needs uv)
