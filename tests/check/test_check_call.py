@@ -36,7 +36,7 @@ def test_names_of_a_mapping_are_those_of_the_report() -> None:
         ("oob.global.read", "input"),
         ("oob.global.write", "output"),
     }
-    with pytest.raises(AssertionError, match=r"error oob\.global\.write: writes 4 bytes at byte 4000 of output"):
+    with pytest.raises(AssertionError, match=r"error oob\.global\.write at kernel\.cu:3: writes 4 bytes at byte 4000 of output"):
         report.assert_clean()
 
 

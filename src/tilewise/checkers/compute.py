@@ -95,8 +95,8 @@ def find_local_memory(evidence: Evidence) -> Iterator[Finding]:
             LOCAL_MEMORY.name,
             LOCAL_MEMORY.severity,
             evidence.build,
-            f"accesses local memory, {requests:,} requests: an array whose index is known only at run time cannot be in "
-            f"registers ({resources.local_bytes:,} bytes a thread)",
+            f"accesses local memory, {requests:,} requests: an array whose index is known only at run time, or "
+            f"whose address is taken, cannot be in registers ({resources.local_bytes:,} bytes a thread)",
             "unroll the loop so that every index is a constant, or keep the array in shared memory",
             (Place(file, line),),
             count=requests,

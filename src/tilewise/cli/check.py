@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FINDINGS = 1
 COULD_NOT_RUN = 2
 BUILDS = ("optimised", "unoptimised", "both")
-MAX_INSTRUCTIONS = 20_000_000_000
+MAX_INSTRUCTIONS = 5_000_000_000
 """A kernel that never ends is among what a check should find."""
 EXIT_CODES = {"clean": 0, "findings": FINDINGS, "incomplete": COULD_NOT_RUN}
 

@@ -58,6 +58,8 @@ class Report:
     counters: Counters | None = field(repr=False)
     fail_on: Severity = "error"
     suppressed: tuple[Suppressed, ...] = ()
+    printed: str = field(default="", repr=False)
+    """What the kernel printed, in the build that ran first."""
 
     @property
     def verdict(self) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
 from tilewise.core.launch import Launch
 from tilewise.core.report import Coverage, LaunchCoverage, Report
-from tilewise.emu.compiled import parse_module
+from tilewise.emu.compiled import compile_kernel, parse_module
 from tilewise.emu.coverage import missing_forms
 from tilewise.emu.observe import Observation, observe
 from tilewise.emu.requests import add_examples
@@ -27,6 +28,9 @@ from tilewise.engine.sample import spread_blocks
 from tilewise.engine.wrapped import mark_wrapped
 from tilewise.hw.device import Device
 from tilewise.ptx.origins import place_at
+
+SHUFFLED_BLOCKS = 1 << 20
+"""Grids up to this size run their blocks in another order under another seed."""
 
 Tell = Callable[[str], None]
 
@@ -57,6 +61,7 @@ class _Run:
     build: Build
     evidence: Evidence | None
     unchecked: tuple[str, ...] = ()
+    printed: str = ""
 
 
 def check_subject(subject: Subject, options: CheckOptions, tell: Tell = lambda _: None) -> Report:
@@ -144,23 +149,28 @@ class _Check:
             finite_inputs=finite,
             differences=tuple(differences),
         )
-        return _Run(build, evidence, unchecked)
+        if observed.lost:
+            unchecked = (
+                *unchecked,
+                f"the {build} build did {observed.lost:,} more things wrong than are kept: put right the first",
+            )
+        return _Run(build, evidence, unchecked, observation.printed)
 
     def _new_launch(self, entry: KernelEntry) -> Launch:
         """The launch with what its arrays held at first."""
         return self._subject.launch(entry, self._subject.bind(entry))
 
-    def _observe(
-        self, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0, *, watch: bool = True
-    ) -> Observation:
+    def _observe(self, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0) -> Observation:
+        """Run a build; a seed other than 0 asks for another order, and then only the results matter."""
+        launch = self._subject.launch(entry, tuple(arguments))
         return observe(
-            self._subject.launch(entry, tuple(arguments)),
+            launch,
             poison=[index for index, argument in enumerate(arguments) if argument.is_poison and argument.is_buffer],
             threads=self._options.threads,
             max_instructions=self._options.max_instructions,
-            blocks=self._blocks,
+            blocks=self._shuffled(launch, seed) if seed else self._blocks,
             seed=seed,
-            watch=watch,
+            watch=seed == 0,
         )
 
     def _counters(self, build: Build, entry: KernelEntry, observation: Observation) -> Counters | None:
@@ -171,6 +181,14 @@ class _Check:
             return observation.counters
         self._tell("looking for costly requests")
         return add_examples(observation.counters, self._new_launch(entry))
+
+    def _shuffled(self, launch: Launch, seed: int) -> Sequence[int] | None:
+        """The blocks in a seeded order; None where they wait for each other, and the emulator itself has them take turns."""
+        if launch.blocks > SHUFFLED_BLOCKS or compile_kernel(launch).blueprint.waits_for_blocks:
+            return self._blocks
+        blocks = list(range(launch.blocks) if self._blocks is None else self._blocks)
+        random.Random(seed).shuffle(blocks)
+        return blocks
 
     def _incomplete(self, build: Build, observation: Observation) -> tuple[str, ...]:
         sentences = []
@@ -188,7 +206,7 @@ class _Check:
         for seed in range(1, self._options.schedules):
             self._tell(f"running under seed {seed}")
             again = self._subject.bind(entry)
-            self._observe(entry, again, seed, watch=False)
+            self._observe(entry, again, seed)
             found = list(compare_runs(again, arguments, f"the same launch under seed 0 (here: seed {seed})"))
             if found:
                 yield from found
@@ -217,4 +235,5 @@ def _report(
         skipped=tuple(skipped),
     )
     counters = next((run.evidence.counters for run in runs if run.evidence and run.evidence.counters), None)
-    return Report(sort_findings(findings), coverage, counters, options.fail_on)
+    printed = runs[0].printed if runs else ""
+    return Report(sort_findings(findings), coverage, counters, options.fail_on, printed=printed)

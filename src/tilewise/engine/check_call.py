@@ -20,12 +20,11 @@ from tilewise.engine.check import CheckOptions, check_subject
 from tilewise.engine.check_builds import Builds, open_builds
 from tilewise.engine.check_filter import Filters, apply_filters
 from tilewise.engine.check_results import Tolerances
-from tilewise.engine.check_subject import Subject, subject_of_facts
+from tilewise.engine.check_subject import Subject, parameter_names, subject_of_facts
 from tilewise.engine.expect import parse_expectation
 from tilewise.engine.kernel_file import BuildOptions, KernelEntry, KernelFile, find_kernel, open_file
 from tilewise.hw.device import Device
 from tilewise.hw.device_file import find_device
-from tilewise.ptx.debug_info import read_functions
 
 if TYPE_CHECKING:
     from tilewise.ptx.ast import Variable
@@ -129,7 +128,7 @@ class _Given:
         if len(args) != len(parameters):
             takes = ", ".join(map(describe_parameter, parameters)) or "none"
             raise TilewiseError(f"the kernel has {len(parameters)} parameters ({takes}) and {len(args)} arguments are given.")
-        named = args if isinstance(args, Mapping) else dict(zip(_names(builds, len(args)), args, strict=True))
+        named = args if isinstance(args, Mapping) else dict(zip(_names(builds), args, strict=True))
         self._values = tuple(named.items())
         self._numbers = {label: value for label, value in self._values if isinstance(value, int)}
 
@@ -170,10 +169,7 @@ def _dtype(storage: str) -> Dtype | None:
     return named if named is not None else next((one for one in DTYPES.values() if one.storage == storage), None)
 
 
-def _names(builds: Builds, count: int) -> list[str]:
-    """The parameters' names: those of the source, where a build knows them."""
-    for _, entry in builds.entries:
-        source = read_functions(entry.module.ptx).get(entry.name)
-        if source is not None and len(source.parameters) == count and all(one.name for one in source.parameters):
-            return [one.name for one in source.parameters]
-    return [f"arg{index}" for index in range(count)]
+def _names(builds: Builds) -> tuple[str, ...]:
+    """The parameters' names: those of the source, where a build knows them all."""
+    names = parameter_names(builds)
+    return names if names and all(names) else tuple(f"arg{index}" for index in range(len(builds.first.parameters)))

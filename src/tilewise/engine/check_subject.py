@@ -10,6 +10,7 @@ from tilewise.core.launch_facts import LaunchFacts
 from tilewise.engine.arguments import BoundArgument, Configuration, bind_arguments, configure, whole_numbers
 from tilewise.engine.check_builds import Builds
 from tilewise.engine.kernel_file import KernelEntry
+from tilewise.ptx.debug_info import read_functions
 
 Bind = Callable[[KernelEntry], tuple[BoundArgument, ...]]
 
@@ -42,9 +43,30 @@ class Subject:
 def subject_of_facts(builds: Builds, facts: LaunchFacts) -> Subject:
     """Return what launch facts say of a kernel.
 
-    Raises TilewiseError for facts that are missing or have no value.
+    Raises TilewiseError for facts that are missing or have no value, and for arguments in another order than the source's.
     """
     names = whole_numbers(facts)
+    _check_labels(builds, facts)
     limit = None if facts.max_dynamic_smem is None else facts.max_dynamic_smem.evaluate(names)
     configuration = configure(facts, names, is_judged=True)
     return Subject(builds, configuration, limit, lambda entry: bind_arguments(facts, entry.parameters, names))
+
+
+def parameter_names(builds: Builds) -> tuple[str, ...]:
+    """Return what the source calls the kernel's parameters; () where no build knows."""
+    for _, entry in builds.entries:
+        source = read_functions(entry.module.ptx).get(entry.name)
+        if source is not None and len(source.parameters) == len(entry.parameters):
+            return tuple(parameter.name for parameter in source.parameters)
+    return ()
+
+
+def _check_labels(builds: Builds, facts: LaunchFacts) -> None:
+    """Raise TilewiseError for a label that is the name of another parameter than the one it stands for."""
+    names = parameter_names(builds)
+    if len(names) != len(facts.args):
+        return
+    for argument, name in zip(facts.args, names, strict=True):
+        if argument.name != name and argument.name in names:
+            order = ", ".join(names)
+            raise argument.source.error(f"{argument.name} stands where the kernel has {name}: its parameters are {order}", 0)

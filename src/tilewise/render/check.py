@@ -28,6 +28,8 @@ JUDGED_OPTIMISED = "perf."
 """Kinds that are judged on the optimised build alone."""
 SHOWN_LINES = 8
 """Places of one finding."""
+SHOWN_PRINTED = 20
+"""Lines that the kernel printed."""
 
 Sources = Mapping[str, str]
 
@@ -36,6 +38,7 @@ def render_check(report: Report, sources: Sources, console: Console) -> None:
     """Print a report; `sources` are the texts of files by the names that findings have for them."""
     for finding in report.findings:
         _render_finding(finding, sources, console)
+    _render_printed(report.printed, console)
     _render_summary(report, console)
     _render_coverage(report, console)
     console.print(plain(f"verdict: {report.verdict}", VERDICT_STYLES[report.verdict]))
@@ -98,6 +101,14 @@ def _index(index: Dim3) -> str:
 
 
 # -- the end
+
+
+def _render_printed(text: str, console: Console) -> None:
+    lines = text.splitlines()
+    for line in lines[:SHOWN_PRINTED]:
+        console.print(plain(f"printed: {line}", "dim"), soft_wrap=True)
+    if len(lines) > SHOWN_PRINTED:
+        console.print(plain(f"and {len(lines) - SHOWN_PRINTED:,} more lines", "dim"))
 
 
 def _render_summary(report: Report, console: Console) -> None:

@@ -1,0 +1,73 @@
+"""Bad input to `tilewise check`, and kernels that behave badly: a sentence or a finding, never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commanding import Tilewise, Write
+
+FACTS = "// tilewise: --grid 1 --block 32 --arg y=f32[32] --arg n=32\n"
+HEAD = FACTS + 'extern "C" __global__ void k(float* y, int n) {\n'
+GOOD = HEAD + "  y[threadIdx.x] = n;\n}\n"
+
+
+def kernel(body: str) -> str:
+    return f"{HEAD}  {body}\n}}\n"
+
+
+def test_arguments_in_another_order_than_the_source_are_refused(tilewise: Tilewise, write: Write) -> None:
+    swapped = GOOD.replace("--arg y=f32[32] --arg n=32", "--arg n=s64[32] --arg y=1")
+    assert "n stands where the kernel has y: its parameters are y, n" in tilewise("check", write(swapped), code=2)
+    renamed = GOOD.replace("--arg y=f32[32]", "--arg result=f32[32]")
+    assert tilewise.json("check", write(renamed), "--expect", "result = n * ones(n)")["verdict"] == "clean"
+
+
+def test_instruction_that_the_emulator_lacks_makes_it_incomplete(tilewise: Tilewise, write: Write) -> None:
+    text = kernel('asm volatile("tcgen05.fence::before_thread_sync;"); y[threadIdx.x] = n;')
+    report = tilewise.json("check", write(text), "--arch", "sm_100a", code=2)
+    assert report["verdict"] == "incomplete"
+    assert any("tcgen05" in sentence for sentence in report["coverage"]["unchecked"])
+    guarded = kernel('if (n < 0) asm volatile("tcgen05.fence::before_thread_sync;"); y[threadIdx.x] = n;')
+    report = tilewise.json("check", write(guarded), "--arch", "sm_100a")
+    assert any("tcgen05" in sentence for sentence in report["coverage"]["skipped"])
+
+
+def test_what_a_kernel_prints_is_shown_without_control_characters(tilewise: Tilewise, write: Write) -> None:
+    text = kernel('if (threadIdx.x == 0) printf("\\033[2J%d%s\\n", n, "[bold]"); y[threadIdx.x] = n;')
+    shown = tilewise("check", write(text))
+    assert "printed: [2J32[bold]" in shown
+    assert "\033" not in shown
+
+
+def test_build_that_does_not_compile_counts_only_if_it_was_asked_for(tilewise: Tilewise, write: Write) -> None:
+    text = GOOD.replace("y[threadIdx.x] = n;", "#ifdef __CUDACC_DEBUG__\n  this is no C++\n#endif\n  y[threadIdx.x] = n;")
+    report = tilewise.json("check", write(text))
+    assert report["coverage"]["builds"] == ["optimised", "unoptimised"]  # --Ofast-compile=max takes it
+    report = tilewise.json("check", write(text), "--build", "unoptimised")
+    assert report["coverage"]["builds"] == ["unoptimised"]
+
+
+def test_ptx_has_one_build(tilewise: Tilewise, write: Write) -> None:
+    import tilewise as package
+
+    file = write(FACTS + package.compile(GOOD, "k.cu").ptx, "k.ptx")
+    assert tilewise.json("check", file, "--expect", "y = n * ones(32)")["coverage"]["builds"] == ["optimised"]
+    assert "one build" in tilewise("check", file, "--build", "both", code=2)
+
+
+def test_results_that_hang_on_the_order_are_reported_where_nothing_else_is(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 64 --block 32 --arg y=u32[64] --arg c=u32[1]:zeros\n"
+        'extern "C" __global__ void k(unsigned* y, unsigned* c) { if (!threadIdx.x) y[blockIdx.x] = atomicAdd(c, 1u); }\n'
+    )
+    report = tilewise.json("check", write(text), "--schedules", "4", code=1)
+    assert [(finding["kind"], finding["array"]) for finding in report["findings"]] == [("schedule.difference", "y")]
+    assert tilewise.json("check", write(text))["findings"] == []
+
+
+def test_baseline_of_a_report_silences_what_it_has(tilewise: Tilewise, write: Write, tmp_path: Path) -> None:
+    file, known = write(kernel("y[threadIdx.x + 1] = n;")), tmp_path / "known.json"
+    tilewise("check", file, "--write-baseline", known, code=1)
+    report = tilewise.json("check", file, "--baseline", known)
+    assert report["findings"] == []
+    assert report["coverage"]["skipped"] == ["2 findings that the baseline has"]
