@@ -19,7 +19,8 @@ from tilewise.core.module import Module
 from tilewise.emu.machine import emulate
 
 SOURCES = Path(__file__).parent / "cuda/clean"
-BUILDS = [(arch, options) for arch in ("compute_75", "compute_90a", "compute_120") for options in ((), ("-G",))]
+ARCHS = ("compute_75", "compute_80", "compute_90a", "compute_100", "compute_120")
+BUILDS = [(arch, options) for arch in ARCHS for options in ((), ("-G",))]
 every_build = pytest.mark.parametrize("build", BUILDS, ids=[f"{arch}{''.join(options)}" for arch, options in BUILDS])
 Build = tuple[str, tuple[str, ...]]
 Floats = npt.NDArray[np.float32]

@@ -24,8 +24,8 @@ UNTOUCHED = np.float32(-12345.0)
 
 
 @cache
-def compiled(rung: Rung, plan: TilePlan, layout: str, arch: str) -> Module:
-    return compile_source(kernel_source(rung, plan, layout), arch)  # type: ignore[arg-type]  # parametrised
+def compiled(rung: Rung, plan: TilePlan, layout: str, arch: str, options: tuple[str, ...] = ()) -> Module:
+    return compile_source(kernel_source(rung, plan, layout), arch, options)  # type: ignore[arg-type]  # parametrised
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,19 @@ def operands(problem: Problem, pad: int, seed: int = 7) -> tuple[Matrix, Matrix,
 
 
 def run(
-    rung: Rung, plan: TilePlan, problem: Problem, matrices: tuple[Matrix, Matrix, Matrix], arch: str, threads: int = 1
+    rung: Rung,
+    plan: TilePlan,
+    problem: Problem,
+    matrices: tuple[Matrix, Matrix, Matrix],
+    arch: str,
+    threads: int = 1,
+    options: tuple[str, ...] = (),
 ) -> Counters:
     """Run the rung on the emulator, which writes C, and return what it counted."""
     a, b, c = matrices
     sizes = (problem.M, problem.N, problem.K, a.leading, b.leading, c.leading)
     launch = Launch(
-        compiled(rung, plan, problem.layout, arch),
+        compiled(rung, plan, problem.layout, arch, options),
         SYMBOL,
         grid(plan, problem),
         block(rung, plan),
