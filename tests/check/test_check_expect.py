@@ -65,7 +65,20 @@ def test_erf_is_the_integral_of_its_derivative() -> None:
     [
         *("x.real", "__import__('os')", "A.T.base", "lambda: 1", "[1, 2]", "A if n else B", "x := 1", "f'{n}'", "'text'"),
         *("A and B", "not A", "~K", "A < B < A", "X ** n", "X ** 9", "X ** -1", "X ** 0.5", "sum(*A)", "open(n)", "A[B.x]"),
-        *("sum(A, dtype=n)", "exp(A, axis=1)", "exp()", "exp(A, B)", "(", "", "A = B = A", "yield", "1j", "{}", "..."),
+        *(
+            "sum(A, dtype=n)",
+            "exp(A, axis=1)",
+            "exp()",
+            "exp(A, B)",
+            "(",
+            "",
+            "A = B = A",
+            "yield",
+            "1j",
+            "{}",
+            "...",
+            "1if n else 2",
+        ),
         *("(" * 300 + "n" + ")" * 300, "-" * 300 + "n", "n" * 3000, "9" * 400),
     ],
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -74,7 +75,9 @@ def parse_expectation(text: str) -> Expectation:
     if len(text) > LENGTH_LIMIT:
         raise TilewiseError(f"--expect has {len(text)} characters: at most {LENGTH_LIMIT}.")
     try:
-        tree = ast.parse(body.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # "1if" is no number
+            tree = ast.parse(body.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
         raise TilewiseError(f"--expect {text!r}: {reason}.") from None
