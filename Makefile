@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test gpu gpu-rows check mutants bench-emulator bench-check picture lock clean
+.PHONY: help setup demo test gpu gpu-rows check mutants fuzz bench-emulator bench-check picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -43,6 +43,9 @@ check: $(STAMP) ## format, lint, types, layers, C sanitizers, and a wheel in an 
 
 mutants: $(STAMP) ## let every barrier, wait, guard, tile index and stage count of the ladder go wrong once: check must see it
 	$(BIN)/python tools/mutants.py
+
+fuzz: $(STAMP) ## feed launch facts, expectations and PTX that are almost right to check, for an hour
+	$(BIN)/python tools/fuzz.py
 
 bench-emulator: $(STAMP) ## time the emulator against NumPy on one thread
 	$(BIN)/python benchmarks/bench_emulator.py

@@ -143,7 +143,9 @@ def judge(mutant: Mutant) -> Judgement:
         try:
             seen = _check(mutant.rung, trial, mutant)
         except CompileError as error:
-            return Judgement("stillborn", str(error).splitlines()[0])
+            return Judgement(
+                "stillborn", next(line for line in str(error).splitlines() if ": error: " in line).partition(": error: ")[2]
+            )
         new = [finding for finding in seen.report.findings if finding.kind in seen.kinds - unchanged(mutant.rung, trial).kinds]
         if new:
             return Judgement("killed", _words(min(new, key=_rank)))
