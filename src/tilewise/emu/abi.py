@@ -56,6 +56,7 @@ READS_ABSENT, NEVER_CAME, NOT_NAMED = 12, 13, 14
 RUNTIME_FUNCTIONS = (
     *("access", "atomic", "fault", "print", "assert_", "count", "resolve", "next", "come", "meet", "collect"),
     *("copy_copy", "copy_commit", "copy_wait", "warp_sync", "fence", "shuffle", "named", "local_read"),
+    *("screen_runs", "screen_lanes"),
 )
 """Fields of Context that compiled kernels call through."""
 
@@ -101,7 +102,9 @@ class Buffer(ctypes.Structure):
     """struct tw_buffer."""
 
     _fields_ = [
-        *((name, c_uint64) for name in ("low", "high", "delta", "space", "writable", "touched", "is_shadowed")),
+        *((name, c_uint64) for name in ("low", "high", "delta", "space", "writable", "is_empty")),
+        ("stored", c_void_p),
+        *((name, c_uint64) for name in ("touched", "is_shadowed")),
         *((name, c_void_p) for name in ("stores", "written", "pages")),
     ]
 
@@ -181,6 +184,12 @@ class Watch(ctypes.Structure):
     ]
 
 
+class Screen(ctypes.Structure):
+    """struct tw_screen."""
+
+    _fields_ = [("sets", c_void_p), *((name, c_uint64) for name in ("words", "is_suspect"))]
+
+
 COMPILE_CAREFUL = ctypes.CFUNCTYPE(c_void_p)
 
 
@@ -199,6 +208,7 @@ class _ContextHead(ctypes.Structure):
         *((name, c_void_p) for name in ("site_counts", "sites", "buffers")),
         ("buffer_count", c_uint64),
         ("watch", c_void_p),
+        ("screen", c_void_p),
         ("faults", c_void_p),
         *((name, c_uint64) for name in ("fault_count", "fault_capacity", "faults_lost", "barriers")),
         ("fast", c_void_p),
@@ -234,11 +244,11 @@ class Runtime:
     """The loaded library: `run(context)`, `free(context)` and the addresses that compiled kernels call."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        sizes, functions = (c_uint64 * 11)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
+        sizes, functions = (c_uint64 * 12)(), (c_void_p * len(RUNTIME_FUNCTIONS))()
         library.tw_abi(sizes, functions)
         mirrored = [
             ctypes.sizeof(kind)
-            for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts, Block, Watch, Conflict, Unwritten)
+            for kind in (Context, Warp, Buffer, Range, Site, Fault, SiteCounts, Block, Watch, Conflict, Unwritten, Screen)
         ]
         if list(sizes) != mirrored:
             raise TilewiseError(

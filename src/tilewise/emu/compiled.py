@@ -13,7 +13,7 @@ from tilewise.build.cache import default_cache, key_of
 from tilewise.core.launch import Dim3, Launch
 from tilewise.emu.blueprint import Blueprint, draw, from_json
 from tilewise.emu.jit import Code, Target, compile_ir, compiler_version, host_target
-from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID
+from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID, View
 from tilewise.emu.lower.kernel import FUNCTION, Analysis, Lowered, analyse_program, lower
 from tilewise.emu.lower.program import prepare
 from tilewise.ptx.ast import PtxModule
@@ -27,10 +27,10 @@ class CompiledKernel:
     `analyse` gives the kernel's analysis where code must be made; with both functions on disk it is never called.
     """
 
-    def __init__(self, key: str, target: Target, analyse: Callable[[], Analysis], *, observes: bool = False) -> None:
+    def __init__(self, key: str, target: Target, analyse: Callable[[], Analysis], *, view: View = "") -> None:
         self._key = key
         self._target = target
-        self._observes = observes
+        self._view = view
         self._analyse = functools.cache(analyse)
         self._careful: Code | None = None
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class CompiledKernel:
         return from_json(kept["blueprint"]), Code(kept["code"], self._target)
 
     def _lower(self, *, careful: bool) -> Lowered:
-        return lower(self._analyse(), careful=careful, vector_bits=self._target.vector_bits, observes=self._observes)
+        return lower(self._analyse(), careful=careful, vector_bits=self._target.vector_bits, view=self._view)
 
     def _load_careful(self) -> Code:
         key = key_of(self._key, "careful")
@@ -69,29 +69,29 @@ class CompiledKernel:
         return Code(kept["code"], self._target)
 
 
-def compile_kernel(launch: Launch, target: Target | None = None, *, observes: bool = False) -> CompiledKernel:
+def compile_kernel(launch: Launch, target: Target | None = None, *, view: View = "") -> CompiledKernel:
     """Return the kernel of a launch compiled for `target` (this processor), from memory or disk if it was compiled before.
 
-    If it `observes`, the runtime sees every access.
+    The runtime looks at accesses as closely as `view` says.
 
     Raises TilewiseError for PTX that the parser does not take, an unknown kernel and operands that the emulator does not have.
     """
-    return _compile(launch.module.ptx, launch.kernel, launch.block, _grid_class(launch.grid), target or host_target(), observes)
+    return _compile(launch.module.ptx, launch.kernel, launch.block, _grid_class(launch.grid), target or host_target(), view)
 
 
 @functools.lru_cache(maxsize=64)
-def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Target, observes: bool) -> CompiledKernel:
+def _compile(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, target: Target, view: View) -> CompiledKernel:
     shape = ",".join(map(str, block + grid_class))
     key = key_of("emulator", _emulator_digest(), compiler_version(), target.cpu, target.features, ptx, kernel, shape)
-    if observes:
-        key = key_of(key, "observed")
-    analyse = functools.partial(_analyse, ptx, kernel, block, grid_class, observes)
-    return CompiledKernel(key, target, analyse, observes=observes)
+    if view:
+        key = key_of(key, view)
+    analyse = functools.partial(_analyse, ptx, kernel, block, grid_class, bool(view))
+    return CompiledKernel(key, target, analyse, view=view)
 
 
 @functools.lru_cache(maxsize=8)
-def _analyse(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, observes: bool) -> Analysis:
-    module = copy_called(parse_module(ptx), kernel) if observes else parse_module(ptx)
+def _analyse(ptx: str, kernel: str, block: Dim3, grid_class: Dim3, copies_called: bool) -> Analysis:
+    module = copy_called(parse_module(ptx), kernel) if copies_called else parse_module(ptx)
     return analyse_program(prepare(module, kernel, block), grid_class)
 
 

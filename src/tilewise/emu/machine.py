@@ -23,7 +23,7 @@ from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
 from tilewise.emu.report import describe_fault
 from tilewise.emu.residency import resident_blocks
-from tilewise.emu.watching import Watching
+from tilewise.emu.watching import Screening, Watching
 from tilewise.emu.worker import Task, Worker
 
 MAX_THREADS_PER_BLOCK = 1024
@@ -169,7 +169,7 @@ class Run:
         turns: Turns,
         chosen: ctypes.Array[ctypes.c_uint64] | None,
         budget: Budget,
-        watching: Watching | None = None,
+        watching: Watching | Screening | None = None,
     ) -> None:
         self.budget = budget
         self.kernel = kernel

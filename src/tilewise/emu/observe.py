@@ -1,27 +1,36 @@
-"""Runs a launch with every access watched: what it does wrong beyond faults, whatever order its threads happen to run in."""
+"""Runs a launch and looks at its accesses: what it does wrong beyond faults, whatever order its threads happen to run in.
+
+A quick look comes first, which takes little time and passes most kernels that are right; only what it suspects is run again
+with every access watched (docs/adr/0012).
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, TilewiseError
-from tilewise.core.facts import Observed
+from tilewise.core.facts import IdleBarrier, Observed
 from tilewise.core.launch import Launch
-from tilewise.emu.arguments import Arguments, bind
+from tilewise.emu import abi
+from tilewise.emu.arguments import BoundBuffer, bind
+from tilewise.emu.blueprint import SiteFacts
 from tilewise.emu.budget import Budget
 from tilewise.emu.compiled import CompiledKernel, compile_kernel
 from tilewise.emu.jit import Target
+from tilewise.emu.lower.body import View
 from tilewise.emu.machine import Run, Turns, chosen_blocks, require_block_size, require_single_clusters
 from tilewise.emu.observed import describe
-from tilewise.emu.watching import Watching
+from tilewise.emu.watching import Screening, Watching
 
 if TYPE_CHECKING:
     import numpy as np
 
+REQUESTS_WATCHED = 10_000
+"""Requests a block, at most, of a launch that passes the quick look and is then asked which barriers it needs."""
 SITE_LIMIT = 1 << 16
 """Instructions that access memory, at most: what is remembered of an access has 16 bits for its number."""
 
@@ -60,68 +69,118 @@ def observe(
     require_block_size(launch)
     require_single_clusters(launch)
     turns = Turns(1 if watch else threads, resident_blocks, seed)
-    started = time.perf_counter()
-    kernel = compile_kernel(launch, target, observes=watch)
-    if len(kernel.blueprint.sites) > SITE_LIMIT:
-        raise TilewiseError(
-            f"{launch.kernel} has {len(kernel.blueprint.sites)} memory instructions: at most {SITE_LIMIT} are watched."
-        )
-    compile_seconds = time.perf_counter() - started
-    session = _Session(launch, kernel, turns, tuple(poison), blocks, max_instructions)
+    session = _Session(launch, turns, tuple(poison), blocks, max_instructions, target)
     if not watch:
-        return session.run(None, compile_seconds)
-    before = [array.copy() for array in session.arrays]
-    watching = session.watch(set())
-    observation = session.run(watching, compile_seconds)
-    if watching.raw.again:
-        for array, contents in zip(session.arrays, before, strict=True):
-            array[...] = contents
-        observation = session.run(session.watch(watching.to_shadow()), observation.compile_seconds)
-    return observation
+        return session.run("", None)
+    observation = session.screen()
+    return session.watch() if observation is None else observation
 
 
 class _Session:
-    """A launch that is observed, perhaps twice."""
+    """A launch that is observed, in one run or several: each begins with what the arrays held at first."""
 
     def __init__(
         self,
         launch: Launch,
-        kernel: CompiledKernel,
         turns: Turns,
         poison: tuple[int, ...],
         blocks: Sequence[int] | None,
         max_instructions: int | None,
+        target: Target | None,
     ) -> None:
-        self._launch, self._kernel, self._turns = launch, kernel, turns
+        self._launch, self._turns, self._target = launch, turns, target
         self._blocks, self._max_instructions = blocks, max_instructions
-        self._bound: Arguments = bind(launch, kernel.blueprint)
-        names = [f"argument {index}" for index in poison]
-        self._empty = [index for index, buffer in enumerate(self._bound.buffers) if buffer.name in names]
+        self._poison = {f"argument {index}" for index in poison}
+        self._before = [array.copy() for array in self._arrays]
+        self._compile_seconds = 0.0
 
-    @property
-    def arrays(self) -> list[np.ndarray]:
-        """The array arguments that a launch may write."""
-        import numpy as np
+    def screen(self) -> Observation | None:
+        """Take the quick look; return None where it does not do."""
+        kernel = self._compile("screened")
+        if kernel.blueprint.waits_for_blocks or any(_needs_watching(site) for site in kernel.blueprint.sites):
+            return None
+        buffers = bind(self._launch, kernel.blueprint).buffers
+        screening = Screening(buffers, self._empty(buffers))
+        observation = self.run("screened", screening)
+        if screening.is_suspect or observation.stopped or observation.observed.faults:
+            self._restore(self._before)
+            return None
+        return replace(observation, observed=replace(observation.observed, idle_barriers=self._idle_barriers(observation)))
 
-        return [array for array in self._launch.args if isinstance(array, np.ndarray) and array.flags.writeable]
+    def watch(self) -> Observation:
+        """Look at every access; again, if a buffer that was taken for read-only was not."""
+        observation, watching = self._watch(set())
+        if watching.raw.again:
+            self._restore(self._before)
+            observation, _ = self._watch(watching.to_shadow())
+        return observation
 
-    def watch(self, shadowed: set[int]) -> Watching:
-        """Return the memory for a watched run."""
-        return Watching(self._kernel.blueprint, self._bound.buffers, self._empty, shadowed)
-
-    def run(self, watching: Watching | None, compile_seconds: float) -> Observation:
-        """Run the launch once."""
-        kernel, launch = self._kernel, self._launch
+    def run(self, view: View, watching: Watching | Screening | None, *, sample: Sequence[int] | None = None) -> Observation:
+        """Run the launch once, or only the blocks of a sample."""
+        kernel, launch = self._compile(view), self._launch
         bound = bind(launch, kernel.blueprint)
-        chosen = None if self._blocks is None else chosen_blocks(self._blocks, launch.blocks)
+        blocks = self._blocks if sample is None else sample
+        chosen = None if blocks is None else chosen_blocks(blocks, launch.blocks)
         run = Run(launch, kernel, bound, self._turns, chosen, Budget(kernel.blueprint, self._max_instructions), watching)
         careful_before, started, stopped = kernel.careful_seconds, time.perf_counter(), ""
         run.go()
         careful = kernel.careful_seconds - careful_before
         seconds = time.perf_counter() - started - careful
+        self._compile_seconds += careful
         try:
             run.raise_stops()
         except InstructionLimitReached as limit:
             stopped = str(limit)
-        observed = describe(kernel.blueprint, launch, bound.buffers, run.faults(), run.faults_lost, watching)
-        return Observation(run.counters(), run.printed, seconds, compile_seconds + careful, observed, stopped)
+        watched = watching if isinstance(watching, Watching) else None
+        observed = describe(kernel.blueprint, launch, bound.buffers, run.faults(), run.faults_lost, watched)
+        return Observation(run.counters(), run.printed, seconds, self._compile_seconds, observed, stopped)
+
+    def _watch(self, shadowed: set[int], sample: Sequence[int] | None = None) -> tuple[Observation, Watching]:
+        kernel = self._compile("observed")
+        buffers = bind(self._launch, kernel.blueprint).buffers
+        watching = Watching(kernel.blueprint, buffers, self._empty(buffers), shadowed)
+        return self.run("observed", watching, sample=sample), watching
+
+    def _idle_barriers(self, observation: Observation) -> tuple[IdleBarrier, ...]:
+        """Of a launch without conflicts, the barriers that order nothing in its first block, if that is not too much to watch."""
+        requests = sum(site.requests for site in observation.counters.sites)
+        if not observation.counters.barriers or requests > REQUESTS_WATCHED * self._block_count:
+            return ()
+        after = [array.copy() for array in self._arrays]
+        self._restore(self._before)
+        watched, _ = self._watch(set(), [0] if self._blocks is None else self._blocks[:1])
+        self._restore(after)
+        return watched.observed.idle_barriers
+
+    def _compile(self, view: View) -> CompiledKernel:
+        started = time.perf_counter()
+        kernel = compile_kernel(self._launch, self._target, view=view)
+        self._compile_seconds += time.perf_counter() - started
+        sites = len(kernel.blueprint.sites)
+        if sites > SITE_LIMIT:
+            raise TilewiseError(f"{self._launch.kernel} has {sites} memory instructions: at most {SITE_LIMIT} are watched.")
+        return kernel
+
+    @property
+    def _block_count(self) -> int:
+        return self._launch.blocks if self._blocks is None else len(self._blocks)
+
+    @property
+    def _arrays(self) -> list[np.ndarray]:
+        """The array arguments that a launch may write."""
+        import numpy as np
+
+        return [array for array in self._launch.args if isinstance(array, np.ndarray) and array.flags.writeable]
+
+    def _restore(self, contents: list[np.ndarray]) -> None:
+        for array, values in zip(self._arrays, contents, strict=True):
+            array[...] = values
+
+    def _empty(self, buffers: tuple[BoundBuffer, ...]) -> list[int]:
+        return [index for index, buffer in enumerate(buffers) if buffer.name in self._poison]
+
+
+def _needs_watching(site: SiteFacts) -> bool:
+    """Whether threads talk to each other by an access, so that only what happens before what tells conflicts."""
+    is_flag = site.traits & abi.STRONG and not site.traits & abi.UPDATES
+    return bool(is_flag or site.traits & (abi.OF_BLOCK | abi.ACQUIRES | abi.RELEASES))

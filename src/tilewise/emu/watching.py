@@ -1,4 +1,4 @@
-"""The memory that a watched run writes what it saw into: conflicts, loads of what nobody had written, barriers."""
+"""The memory that a run writes what it saw into: a screened one whether anything may be wrong, a watched one what is."""
 
 from __future__ import annotations
 
@@ -61,3 +61,39 @@ class Watching:
         assert self._table is not None
         both = abi.READS | abi.WRITES
         return {index for index, row in enumerate(self._table) if row.touched & both == both}
+
+
+class Screening:
+    """One screened run. `empty` are the buffers without contents."""
+
+    def __init__(self, buffers: tuple[BoundBuffer, ...], empty: Collection[int]) -> None:
+        self._empty = empty
+        self._stored = {
+            index: (ctypes.c_uint64 * ((buffer.high - buffer.low) // 64 + 1))()
+            for index, buffer in enumerate(buffers)
+            if buffer.writable
+        }
+        self._sizes = {index: buffers[index].high - buffers[index].low for index in empty}
+        self.raw = abi.Screen()
+
+    @property
+    def address(self) -> int:
+        """Where the runtime finds it."""
+        return ctypes.addressof(self.raw)
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the launch needs a closer look, or a buffer without contents has not been written everywhere."""
+        return bool(self.raw.is_suspect) or any(self._stored_bytes(index) < size for index, size in self._sizes.items())
+
+    def attach(self, table: ctypes.Array[abi.Buffer]) -> None:
+        """Have the run's buffers looked at."""
+        for index, bits in self._stored.items():
+            table[index].stored = ctypes.addressof(bits)
+        for index in self._empty:
+            table[index].is_empty = 1
+
+    def _stored_bytes(self, index: int) -> int:
+        import numpy as np
+
+        return int(np.bitwise_count(np.frombuffer(bytes(self._stored[index]), np.uint64)).sum())

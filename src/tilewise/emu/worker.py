@@ -12,7 +12,7 @@ from tilewise.emu import abi
 from tilewise.emu.arguments import Arguments, buffer_table
 from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.residency import device_of
-from tilewise.emu.watching import Watching
+from tilewise.emu.watching import Screening, Watching
 
 FAULTS_KEPT = 256
 CHUNKS_PER_THREAD = 8
@@ -43,8 +43,8 @@ class Task:
     """Blocks on their way at once, a host thread."""
     seed: int
     """Of the order in which they and their warps take turns; 0: as they are numbered."""
-    watching: Watching | None = None
-    """Who watches accesses; then there is one host thread."""
+    watching: Watching | Screening | None = None
+    """Who looks at accesses; then there is one host thread."""
 
 
 class Worker:
@@ -100,7 +100,8 @@ class Worker:
             ("writers", self._writers),
         ):
             setattr(context, name, ctypes.addressof(memory))
-        context.watch = 0 if task.watching is None else task.watching.address
+        context.watch = task.watching.address if isinstance(task.watching, Watching) else 0
+        context.screen = task.watching.address if isinstance(task.watching, Screening) else 0
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes
         context.print_text, context.print_capacity = ctypes.addressof(self._printed), len(self._printed) - 1
         context.is_alone = int(task.threads == 1)

@@ -17,7 +17,8 @@ from typing import cast
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.isa.spec import LLVM_TYPES
 from tilewise.emu.lower.body import Body
-from tilewise.emu.lower.checks import Checks, Group, moved, offsets_of
+from tilewise.emu.lower.checks import Checks, moved, offsets_of
+from tilewise.emu.lower.group import Group
 from tilewise.emu.lower.local import LocalMemory
 from tilewise.emu.lower.program import COUNTED_SPACES
 from tilewise.emu.lower.request import Requests, is_aligned
@@ -28,7 +29,7 @@ from tilewise.emu.value import Value, bits_of, vector_type
 from tilewise.emu.windows import CONSTANT_BASE, GLOBAL_BASE, SHARED_WINDOW, WINDOW_BYTES
 from tilewise.ptx.ast import Address, Integer, Operand, Register, Symbol, Vector
 
-OBSERVED_FIELDS = ("local_written", "local_read")
+VIEW_FIELDS = ("local_written", "local_read", "screen_runs")
 GROUP_BYTES = 1 << 31
 """Lanes further apart are checked one by one: their distance must fit into the arithmetic of a check."""
 
@@ -296,7 +297,7 @@ class Memory:
         address = moved(self.lanes, base, offset)
         if self._private == "local":
             return LocalMemory(self).lower(step, access, address, values)
-        if self._private == "any" or self.body.kernel.observes:
+        if self._private == "any" or self.body.kernel.view == "observed":
             return self.by_runtime(step, access, address, values, "-1", counted=False)
         if access.space == "generic":
             access, base = self._refine(access, base, offset)
@@ -304,9 +305,10 @@ class Memory:
         if base.is_full or not self._can_group(access, address):
             self.body.has_effects = True
             return self._scattered(step, access, address, values)
-        if not self.checks.has_group(access, base) and self.body.has_effects and not self._is_inside(access, address):
+        is_inside = not self.body.kernel.view and self._is_inside(access, address)
+        if not self.checks.has_group(access, base) and self.body.has_effects and not is_inside:
             return self._checked(step, access, base, offset, values)
-        if self._is_inside(access, address):
+        if is_inside:
             self.requests.count(self.row_of(step, "shared"), access, address)
             pointer = self.checks.shared_pointer(base.base())
         else:
@@ -361,6 +363,7 @@ class Memory:
         group = Group(base.base(), access.space, is_store, 0, min(offsets), max(offsets) + access.bytes, pointer)
         if not is_aligned(access, moved(self.lanes, base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
+        group.accesses.append((offsets, access.bytes))
         self.checks.emit(group, slow, quick)
         if access.space == "generic":
             self.requests.count_in_space(self._by_space(step, access, address), address, lambda: self.checks.entry(group))
@@ -382,7 +385,7 @@ class Memory:
         """Make what both ways need before they part."""
         for value in values:
             self.lanes.vector(value)
-        for name in ("access", "resolve", "shared", "local", "histograms", *OBSERVED_FIELDS[: 2 * self.body.kernel.observes]):
+        for name in ("access", "resolve", "shared", "local", "histograms", *(VIEW_FIELDS if self.body.kernel.view else ())):
             self.body.context_field(name)
 
     def _make(self, value: Value) -> None:
@@ -403,7 +406,7 @@ class Memory:
     def _scattered(self, step: Step, access: Access, address: Value, values: list[Value]) -> list[Value]:
         """Call the function that serves all such accesses of this kind (scattered.py)."""
         lanes, kernel = self.lanes, self.body.kernel
-        name = kernel.scattered.function(access)
+        name = kernel.scattered.function(access, is_screened=kernel.view == "screened")
         self.body.store_addresses(address)
         for element, value in enumerate(values):
             lanes.emit(f"store {vector_type(value.type)} {lanes.vector(value)}, ptr {self._value_slot(access, element)}")

@@ -93,11 +93,11 @@ def run_step(body: Body, memory: Memory, step: Step) -> None:
     if step.access is not None:
         memory.lower(step)
     else:
-        if body.kernel.observes and not body.lanes.dry:
+        if body.kernel.view and not body.lanes.dry:
             tell_named(body, step)
             tell_shuffle(body, step)
         body.apply(step)
-        if body.kernel.observes and not body.lanes.dry:
+        if body.kernel.view and not body.lanes.dry:
             tell_order(body, step)
     body.guard = None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 from tilewise.emu import abi
 from tilewise.emu.across import Warp
@@ -29,6 +29,10 @@ LARGE_GRID = 2**31 - 1
 SMALL_GRID = 2**16 - 1
 
 
+View = Literal["", "screened", "observed"]
+"""How closely the runtime looks at accesses: not at all; whether anything may be wrong with them; at each of them."""
+
+
 @dataclass(slots=True)
 class Kernel:
     """What the blocks of one compiled kernel share."""
@@ -44,8 +48,9 @@ class Kernel:
     """Width of the target's vector registers."""
     tally: Tally = field(default_factory=Tally)
     scattered: Scattered = field(default_factory=Scattered)
-    observes: bool = False
-    """Whether the runtime sees every access, fence and __syncwarp."""
+    view: View = ""
+    constants: list[str] = field(default_factory=list)
+    """Definitions of constant arrays of the module."""
     groups: int = 0
     """Range-cache entries handed out."""
 

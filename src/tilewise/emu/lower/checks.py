@@ -6,34 +6,16 @@ A check stands where its first access does, and is written when all of them are 
 from __future__ import annotations
 
 from ctypes import sizeof
-from dataclasses import dataclass, field
 
 from tilewise.emu.abi import Context, Range
 from tilewise.emu.isa.memory import Access
 from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.body import Body
+from tilewise.emu.lower.group import Group
 from tilewise.emu.lower.request import is_aligned
+from tilewise.emu.lower.screening import screen
 from tilewise.emu.patterns import LANES, wrap
 from tilewise.emu.value import Value
-
-
-@dataclass(slots=True)
-class Group:
-    """Accesses of one block with one base: a single check covers them. Bytes from the base: first to end (exclusive)."""
-
-    base: Value
-    space: str
-    is_store: bool
-    line: int
-    """Where the check will stand in the text, once all members are known."""
-    first: int
-    end: int
-    pointer: str
-    """The name of what stands after the check: a pointer to the base."""
-    entry: int = 0
-    """Its range-cache entry, once its check is written (global and generic)."""
-    alignments: set[tuple[int, int]] = field(default_factory=set)
-    """(bytes, remainder): base + remainder must be a multiple of bytes."""
 
 
 class Checks:
@@ -61,12 +43,14 @@ class Checks:
         first, end = min(offsets), max(offsets) + access.bytes
         group = self._groups.get(key)
         if group is None:
-            self.body.context_field("shared")  # loaded before the check, which may need it
+            for name in ("shared", "screen_runs") if self.body.kernel.view else ("shared",):
+                self.body.context_field(name)  # loaded before the check, which may need it
             line, pointer = len(self.lanes.lines), self.lanes.fresh("%pointer")
             group = Group(base.base(), access.space, access.kind == "store", line, first, end, pointer)
             self._groups[key] = group
             self.lanes.lines.append("")
         group.first, group.end = min(group.first, first), max(group.end, end)
+        group.accesses.append((offsets, access.bytes))
         if not is_aligned(access, moved(self.lanes, base, offset)):
             group.alignments.add((access.bytes, offsets[0] % access.bytes))
         return group
@@ -91,6 +75,8 @@ class Checks:
             self._emit_shared_check(group, ok, bail, go_on)
         else:
             self._emit_range_check(group, ok, bail, go_on)
+        if self.body.kernel.view == "screened":
+            screen(self.body, group)
 
     def _emit_shared_check(self, group: Group, ok: str | None, bail: str, go_on: str) -> None:
         lanes = self.lanes

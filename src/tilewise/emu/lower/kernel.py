@@ -8,7 +8,7 @@ from tilewise.emu import abi
 from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.analysis import analyse, run_step
-from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID, Body, Kernel
+from tilewise.emu.lower.body import LARGE_GRID, SMALL_GRID, Body, Kernel, View
 from tilewise.emu.lower.chains import is_register_tile
 from tilewise.emu.lower.flow import Flow
 from tilewise.emu.lower.frame import Frame, lay_out
@@ -50,16 +50,14 @@ def analyse_program(program: Program, grid: tuple[int, int, int]) -> Analysis:
     return Analysis(program, (x, y, z), shapes, conflicts, lay_out(program, shapes))
 
 
-def lower(
-    analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watcher | None = None, observes: bool = False
-) -> Lowered:
+def lower(analysis: Analysis, *, careful: bool, vector_bits: int = 512, watch: Watcher | None = None, view: View = "") -> Lowered:
     """Return one of the kernel's two functions, for vector registers of so many bits; a careful one may be watched.
 
-    If it `observes`, the runtime sees every access, fence and __syncwarp.
+    In an `observed` kernel the runtime sees every access, fence and __syncwarp; in a `screened` one what may be wrong with them.
     """
     program, lanes = analysis.program, Lanes()
     kernel = Kernel(program, analysis.shapes, analysis.frame, careful, analysis.grid_limits, analysis.conflicts, vector_bits)
-    kernel.observes = observes
+    kernel.view = view
     cold: list[str] = []
     chains = tuple((position,) for position in range(len(program.steps))) if careful else program.chains
     for chain in chains:
@@ -67,9 +65,10 @@ def lower(
     cases = " ".join(f"i32 {head}, label %block{head}" for head, *_ in chains)
     text = [*_entry(careful, cases, program.entry), *lanes.lines, *cold, *_stop(lanes.lines)]
     declarations = "\n".join(sorted(lanes.declarations | kernel.scattered.declarations))
+    constants = "\n".join(kernel.constants)
     scattered = "\n".join(kernel.scattered.texts.values())
     ir = (
-        f"{declarations}\n\n{scattered}\n\ndefine i32 @{FUNCTION}(ptr %context, ptr %warp) #0 {{\n"
+        f"{declarations}\n\n{constants}\n\n{scattered}\n\ndefine i32 @{FUNCTION}(ptr %context, ptr %warp) #0 {{\n"
         + "\n".join(text)
         + f"\n}}\n\n{METADATA}"
     )

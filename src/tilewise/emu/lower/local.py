@@ -84,7 +84,7 @@ class LocalMemory:
 
     def _perform(self, step: Step, access: Access, offset: Value, values: list[Value]) -> list[Value]:
         results = []
-        if self.body.kernel.observes and access.space != "stack":  # whose bytes functions use in turn
+        if self.body.kernel.view and access.space != "stack":  # whose bytes functions use in turn
             written = WrittenBytes(self.body)
             written.check(step, access, offset) if access.kind == "load" else written.mark(access, offset)
         for element in range(access.count):

@@ -27,11 +27,11 @@ class Scattered:
         self.texts: dict[str, str] = {}
         self.declarations: set[str] = set()
 
-    def function(self, access: Access) -> str:
+    def function(self, access: Access, *, is_screened: bool = False) -> str:
         """Return the name of the function for accesses such as this one: void name(context, warp, site, group)."""
         name = f"{access.kind}_{access.space}_{access.type}x{access.count}"
         if name not in self.texts:
-            builder = _Builder(access)
+            builder = _Builder(access, is_screened)
             self.texts[name] = builder.build(name)
             self.declarations |= builder.lanes.declarations
         return name
@@ -40,8 +40,9 @@ class Scattered:
 class _Builder:
     """Builds one function."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, is_screened: bool) -> None:
         self.access = access
+        self._is_screened = is_screened
         self.lanes = Lanes()
 
     def build(self, name: str) -> str:
@@ -56,6 +57,9 @@ class _Builder:
         lanes.emit(f"call void {runtime}(ptr %context, ptr %warp, i32 %site, i32 -1, i32 1)")
         lanes.emit("ret void")
         lanes.label("quick")
+        if self._is_screened:
+            screen = lanes.define(f"load ptr, ptr {self._context('screen_lanes')}")
+            lanes.emit(f"call void {screen}(ptr %context, i32 %site)")
         moved = lanes.define(f"add {WIDE} {addresses}, {lanes.vector(Value('i64', delta))}")
         pointers = lanes.define(f"inttoptr {WIDE} {moved} to <{LANES} x ptr>")
         type_ = LLVM_TYPES[access.type]

@@ -33,6 +33,7 @@ uint32_t tw_resolve(struct tw_context* context, uint32_t group, uint64_t address
     }
     struct tw_buffer* buffer = tw_find_buffer(context, address, extent);
     if (!buffer || (is_store && !buffer->writable)) return 0;
+    if (context->screen) tw_screen_buffer(context, buffer, is_store ? TW_WRITES : TW_READS);
     *range = (struct tw_range){buffer->low, buffer->high - buffer->low - extent + 1, buffer->delta, buffer->space};
     return 1;
 }
@@ -121,6 +122,7 @@ void tw_access(struct tw_context* context, struct tw_warp* warp, uint32_t site_i
         const int fault = tw_locate(context, site, context->addresses[lane], &place);
         if (fault < 0) {
             if (context->watch) tw_watch_lane(context, site_index, lane, context->addresses[lane], &place);
+            if (context->screen) tw_screen_lane(context, site_index, lane, &place);
             transfer(context, site, &place, lane);
             continue;
         }

@@ -73,12 +73,13 @@ static int check_lane(struct tw_context* context, struct copy* copy, uint32_t si
         }
         *last = buffer;
     }
+    if (context->screen) tw_screen_buffer(context, buffer, TW_READS);
     copy->source[lane] = (const uint8_t*)(uintptr_t)(source + buffer->delta);
     return 1;
 }
 
 // The common case at a glance: all lanes, each reading all its bytes, aligned, within shared memory and one buffer. Fills in the sources.
-static int check_together(const struct tw_context* context, struct copy* copy) {
+static int check_together(struct tw_context* context, struct copy* copy) {
     uint64_t lowest = UINT64_MAX, highest = 0, bits = 0, last_target = 0, missing = 0;
     for (uint32_t lane = 0; lane < TW_LANES; ++lane) {
         const uint64_t source = context->addresses[lane];
@@ -91,6 +92,7 @@ static int check_together(const struct tw_context* context, struct copy* copy) {
     if (missing || (bits & (copy->size - 1)) || last_target + copy->size > context->shared_bytes) return 0;
     struct tw_buffer* buffer = tw_find_buffer(context, lowest, copy->size);
     if (!buffer || highest >= buffer->high || buffer->high - highest < copy->size) return 0;
+    if (context->screen) tw_screen_buffer(context, buffer, TW_READS);
     for (uint32_t lane = 0; lane < TW_LANES; ++lane)
         copy->source[lane] = (const uint8_t*)(uintptr_t)(context->addresses[lane] + buffer->delta);
     return 1;
@@ -117,6 +119,8 @@ static void count_copy(struct tw_context* context, const struct copy* copy, uint
 
 static void watch_copy(struct tw_context* context, const struct copy* copy) {
     tw_watch_instruction(context, copy->site);
+    for (uint32_t rest = context->screen ? copy->mask : 0; rest; rest &= rest - 1)
+        tw_screen_copy(context, copy->target[__builtin_ctz(rest)], copy->size, 0);
     for (uint32_t rest = context->watch ? copy->mask : 0; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         tw_watch_copy(context, copy->site, lane, context->addresses[lane], copy->bytes[lane], copy->target[lane], copy->size);
@@ -163,6 +167,8 @@ static void carry_out_lane(struct tw_context* context, const struct copy* copy, 
 
 static void carry_out(struct tw_context* context, struct copy* copy, uint32_t mask) {
     copy->mask &= ~mask;
+    for (uint32_t rest = context->screen ? mask : 0; rest; rest &= rest - 1)
+        tw_screen_copy(context, copy->target[__builtin_ctz(rest)], copy->size, 1);
     for (uint32_t rest = context->watch ? mask : 0; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         tw_watch_copied(context, copy->site, lane, copy->target[lane], copy->size);

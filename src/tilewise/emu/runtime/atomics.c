@@ -240,6 +240,7 @@ void tw_atomic(struct tw_context* context, struct tw_warp* warp, uint32_t site_i
         const int fault = tw_locate(context, site, context->addresses[lane], &place);
         if (fault < 0 && place.space != TW_LOCAL) {
             if (context->watch) tw_watch_lane(context, site_index, lane, context->addresses[lane], &place);
+            if (context->screen) tw_screen_lane(context, site_index, lane, &place);
             update_any(context, site, &place, lane);
             continue;
         }

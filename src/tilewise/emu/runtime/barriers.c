@@ -17,10 +17,24 @@ static void release(struct tw_context* context, struct tw_warp* warp, const stru
     warp->waiting = 0;
 }
 
+// For the quick look: a barrier for some of the threads, or one that lanes have left before, is looked at more closely.
+static void screen_barrier(struct tw_context* context, uint32_t number) {
+    const uint32_t threads = context->block->barriers[number].threads;
+    int is_plain = !threads || threads >= context->threads;
+    for (uint64_t i = 0; i < context->warp_count; ++i) {
+        const struct tw_warp* warp = tw_warp_at(context, i);
+        const uint64_t rest = context->threads - TW_LANES * i;
+        if (warp->counted && warp->barrier == number) is_plain &= warp->live == (rest >= TW_LANES ? UINT32_MAX : (1u << rest) - 1);
+    }
+    if (!is_plain) tw_suspect(context);
+    tw_screen_barrier(context);
+}
+
 static void complete_if_all_came(struct tw_context* context, uint32_t number) {
     struct tw_barrier* barrier = &context->block->barriers[number];
     if (!barrier->warps || barrier->warps < expected_warps(context, barrier)) return;
     tw_watch_barrier(context, number);
+    if (context->screen) screen_barrier(context, number);
     for (uint64_t i = 0; i < context->warp_count; ++i) {
         struct tw_warp* warp = tw_warp_at(context, i);
         if (warp->counted && warp->barrier == number) release(context, warp, barrier);

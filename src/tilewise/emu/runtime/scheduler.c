@@ -111,7 +111,7 @@ static uint32_t run_block(struct tw_context* context) {
             if (warp->status == TW_EXITED || (warp->status == TW_AT_BARRIER && !all_go)) continue;
             context->warp_index = (uint32_t)index;
             context->local = block->local + index * warp_local_bytes;
-            context->local_written = context->watch ? block->local_written + index * warp_local_bytes / 4 : 0;
+            context->local_written = block->local_written ? block->local_written + index * warp_local_bytes / 4 : 0;
             uint32_t status = warp->careful ? tw_run_apart(context, warp) : context->fast(context, warp);
             if (status != TW_AT_BLOCK_BARRIER) status = tw_run_on(context, warp, status);
             warp->status = status == TW_AT_BLOCK_BARRIER ? TW_AT_BARRIER : status;
@@ -130,10 +130,12 @@ static uint32_t run_block(struct tw_context* context) {
             }
         }
         all_go = together && together == block->live_warps && !(block->awaited & 1) && !context->watch;
-        if (all_go)
+        if (all_go) {
             context->barriers += 1;
-        else if (together || waiting)
+            if (context->screen) tw_screen_barrier(context);
+        } else if (together || waiting) {
             tw_wait(context);
+        }
         if (!block->live_warps) return TW_EXITED;
         if (yielded) return TW_YIELDED;
         if (!ran) {
@@ -218,13 +220,15 @@ EXPORT void tw_free(struct tw_context* context) {
 
 // Sizes and entry points, for the Python side to check and to fill contexts with.
 EXPORT void tw_abi(uint64_t* sizes, void** functions) {
-    const uint64_t known[] = {sizeof(struct tw_context), sizeof(struct tw_warp),     sizeof(struct tw_buffer),      sizeof(struct tw_range),
-                              sizeof(struct tw_site),    sizeof(struct tw_fault),    sizeof(struct tw_site_counts), sizeof(struct tw_block),
-                              sizeof(struct tw_watch),   sizeof(struct tw_conflict), sizeof(struct tw_unwritten)};
-    void* const entries[] = {(void*)tw_access,  (void*)tw_atomic,  (void*)tw_fault,       (void*)tw_print,     (void*)tw_assert,
-                             (void*)tw_count,   (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,      (void*)tw_meet,
-                             (void*)tw_collect, (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait, (void*)tw_warp_sync,
-                             (void*)tw_fence,   (void*)tw_shuffle, (void*)tw_named,       (void*)tw_local_read};
+    const uint64_t known[] = {sizeof(struct tw_context),     sizeof(struct tw_warp),      sizeof(struct tw_buffer),
+                              sizeof(struct tw_range),       sizeof(struct tw_site),      sizeof(struct tw_fault),
+                              sizeof(struct tw_site_counts), sizeof(struct tw_block),     sizeof(struct tw_watch),
+                              sizeof(struct tw_conflict),    sizeof(struct tw_unwritten), sizeof(struct tw_screen)};
+    void* const entries[] = {(void*)tw_access,      (void*)tw_atomic,  (void*)tw_fault,       (void*)tw_print,      (void*)tw_assert,
+                             (void*)tw_count,       (void*)tw_resolve, (void*)tw_next,        (void*)tw_come,       (void*)tw_meet,
+                             (void*)tw_collect,     (void*)tw_copy,    (void*)tw_copy_commit, (void*)tw_copy_wait,  (void*)tw_warp_sync,
+                             (void*)tw_fence,       (void*)tw_shuffle, (void*)tw_named,       (void*)tw_local_read, (void*)tw_screen_runs,
+                             (void*)tw_screen_lanes};
     memcpy(sizes, known, sizeof known);
     memcpy(functions, entries, sizeof entries);
 }

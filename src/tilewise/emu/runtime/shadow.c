@@ -10,22 +10,26 @@ enum { WORD = 4, PAGE_WORDS = 1024 };
 static uint64_t local_words(const struct tw_context* context) { return context->local_bytes / WORD * TW_LANES * context->warp_count; }
 
 void tw_watch_start(struct tw_context* context, struct tw_block* block) {
+    if (context->screen) tw_screen_start(context);
+    if (!context->watch && !context->screen) return;
+    if (!block->local_written) block->local_written = malloc(local_words(context) + 1);
+    if (!block->local_written) abort();
+    memset(block->local_written, 0, local_words(context));
     if (!context->watch) return;
     if (!block->order) {
         block->order = tw_make_order(context);
         block->cells = calloc(context->shared_bytes / WORD + 1, sizeof *block->cells);
-        block->local_written = malloc(local_words(context) + 1);
-        if (!block->cells || !block->local_written) abort();
+        if (!block->cells) abort();
     }
-    memset(block->local_written, 0, local_words(context));
     tw_reset_order(context, block->order);
 }
 
 void tw_watch_free(struct tw_context* context, struct tw_block* block) {
+    free(block->local_written);
+    if (context->screen) tw_screen_free(context->screen);
     if (!context->watch) return;
     tw_free_order(context, block->order);
     free(block->cells);
-    free(block->local_written);
     tw_free_locations(context->watch);
     for (uint64_t i = 0; i < context->buffer_count; ++i) {
         struct tw_buffer* buffer = &context->buffers[i];
@@ -145,24 +149,27 @@ static void watch_global(struct tw_context* context, struct tw_touch* touch, str
     }
 }
 
-// Reading part of a word is not held against a thread that has written another part of it.
-static void watch_local(struct tw_context* context, const struct tw_touch* touch, uint64_t first, uint64_t end, uint32_t lane) {
+// Whether a lane loads words of local memory of which it has written nothing: reading part of a word is not held against a thread that has
+// written another part of it.
+int tw_touch_local(struct tw_context* context, uint32_t site, uint32_t lane, uint64_t first) {
+    const struct tw_site* facts = &context->sites[site];
+    const uint64_t end = first + (uint64_t)facts->element_bytes * facts->elements;
     uint32_t missing = 0;
-    if (context->sites[touch->site].is_stack) return;
+    if (facts->is_stack) return 0;
     for (uint64_t word = first / WORD; word * WORD < end; ++word) {
         uint8_t* written = &context->local_written[word * TW_LANES + lane];
         const uint32_t bytes = part_of(word, first, end);
         missing |= !(*written & bytes);
-        if (touch->traits & TW_WRITES) *written |= (uint8_t)bytes;
+        if (facts->traits & TW_WRITES) *written |= (uint8_t)bytes;
     }
-    if (missing && touch->traits & TW_READS && !(touch->traits & TW_ONLY_MOVES))
-        report_unwritten(context, TW_LOCAL, touch->site, touch->thread, first);
+    return missing && facts->traits & TW_READS && !(facts->traits & TW_ONLY_MOVES);
 }
 
 // Lanes load, at one offset in local memory, words of which they have written nothing.
 void tw_local_read(struct tw_context* context, struct tw_warp* warp, uint32_t site, uint32_t mask, uint64_t offset) {
     (void)warp;
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
+    if (context->screen) tw_suspect(context);
+    for (uint32_t rest = context->watch ? mask : 0; rest; rest &= rest - 1)
         report_unwritten(context, TW_LOCAL, site, TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest), offset);
 }
 
@@ -182,7 +189,7 @@ void tw_watch_lane(struct tw_context* context, uint32_t site, uint32_t lane, uin
     } else if (place->space == TW_GLOBAL) {
         watch_global(context, &touch, place->buffer, address, bytes, place->bytes, lane);
     } else if (place->space == TW_LOCAL) {
-        watch_local(context, &touch, place->offset, place->offset + bytes, lane);
+        if (tw_touch_local(context, site, lane, place->offset)) report_unwritten(context, TW_LOCAL, site, touch.thread, place->offset);
         return;
     }
     if (facts->traits & TW_STRONG) tw_synchronise(context, lane, location_of(context, place->space, address), facts->traits);

@@ -104,6 +104,8 @@ struct tw_warp {
 // A buffer of the launch: virtual addresses low..high (high exclusive) stand at address + delta in this process.
 struct tw_buffer {
     uint64_t low, high, delta, space, writable;
+    uint64_t is_empty;       // it has no contents at first
+    uint64_t* stored;        // for the quick look: a bit a byte that has been stored
     uint64_t touched;        // TW_READS, TW_WRITES: what kernels have done with it
     uint64_t is_shadowed;    // accesses are remembered
     uint8_t* stores;         // of a buffer without contents: whether each site has written it
@@ -199,6 +201,12 @@ struct tw_watch {
     uint64_t again;  // a buffer that was read, and not remembered, has been written: run once more and remember it
 };
 
+// What the quick look at a launch keeps: sets of bytes of shared memory.
+struct tw_screen {
+    uint64_t* sets;
+    uint64_t words, is_suspect;
+};
+
 // A barrier of a block.
 struct tw_barrier {
     uint32_t warps;        // that have come
@@ -243,7 +251,7 @@ struct tw_context {
     volatile int32_t* stop;
     const uint32_t* thread_ids;  // x of every thread, then y, then z
     void *access, *atomic, *fault, *print, *assert_, *count, *resolve, *next, *come, *meet, *collect, *copy_copy, *copy_commit, *copy_wait,
-        *warp_sync, *fence, *shuffle, *named, *local_read;
+        *warp_sync, *fence, *shuffle, *named, *local_read, *screen_runs, *screen_lanes;
     uint64_t shared_bytes, local_bytes, cleared_local_bytes, dynamic_shared_bytes;
     uint64_t clock;  // goes on with every look at it
     uint32_t ctaid[3], nctaid[3];
@@ -254,7 +262,8 @@ struct tw_context {
     const struct tw_site* sites;
     struct tw_buffer* buffers;
     uint64_t buffer_count;
-    struct tw_watch* watch;  // 0: accesses are not watched
+    struct tw_watch* watch;    // 0: accesses are not watched
+    struct tw_screen* screen;  // 0: nobody takes the quick look either
     struct tw_fault* faults;
     uint64_t fault_count, fault_capacity, faults_lost;
     uint64_t barriers;
@@ -304,6 +313,19 @@ void tw_fence(struct tw_context*, struct tw_warp*, uint32_t mask, uint32_t is_of
 void tw_named(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask);
 void tw_local_read(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint64_t offset);
 void tw_shuffle(struct tw_context*, struct tw_warp*, uint32_t site, uint32_t mask, uint32_t mode);
+
+void tw_screen_runs(struct tw_context*, uint64_t base, const int32_t* runs, uint32_t count, uint32_t is_store, uint32_t is_shared);
+void tw_screen_lanes(struct tw_context*, uint32_t site);
+
+// The quick look: only where there is a context->screen.
+void tw_suspect(struct tw_context*);
+void tw_screen_buffer(struct tw_context*, struct tw_buffer*, uint32_t traits);
+void tw_screen_lane(struct tw_context*, uint32_t site, uint32_t lane, const struct tw_place*);
+void tw_screen_copy(struct tw_context*, uint32_t target, uint32_t size, int is_done);
+void tw_screen_barrier(struct tw_context*);
+void tw_screen_start(struct tw_context*);
+void tw_screen_free(struct tw_screen*);
+int tw_touch_local(struct tw_context*, uint32_t site, uint32_t lane, uint64_t first);
 
 // Watching accesses: these do nothing unless context->watch.
 void tw_watch_start(struct tw_context*, struct tw_block*);

@@ -88,10 +88,11 @@ static void report_missed(struct tw_context* context, const struct tw_warp* warp
 uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t block, uint32_t site) {
     const uint32_t *named = (const uint32_t*)(const void*)context->values, here = warp->mask;
     const uint32_t leaving = context->watch ? leaving_lanes(context, warp) : 0;
-    uint32_t go = 0, missing = 0, missed = 0, waited = 0;
+    uint32_t go = 0, missing = 0, missed = 0, waited = 0, names_gone = 0;
     for (uint32_t rest = here; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest), absent = named[lane] & warp->live & ~here;
         missing |= absent;
+        names_gone |= named[lane] & ~warp->live;
         const uint32_t lost = tw_watch_meeting(context, lane, absent, leaving, named[lane] & ~warp->live);
         missed |= lost;
         waited |= (uint32_t)(lost != 0) << lane;
@@ -103,6 +104,7 @@ uint32_t tw_meet(struct tw_context* context, struct tw_warp* warp, uint32_t bloc
         go = here;
     }
     report_missed(context, warp, site, waited, missed);
+    if (context->screen && names_gone) tw_suspect(context);
     warp->force = 0;
     if (go != here) {
         meeting_blocks(context, warp)[block / 64] |= 1ull << block % 64;
