@@ -169,7 +169,7 @@ class _Replay:
     def _value(self, operand: Operand, event: Event) -> int:
         match operand:
             case Integer(value=value):
-                return value if self._is_signed or value >= 0 else value & 0xFFFF_FFFF
+                return value
             case Register(name=name) if name in self._true:
                 return self._true[name]
             case Register():
