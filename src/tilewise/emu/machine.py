@@ -27,7 +27,8 @@ from tilewise.emu.watching import Screening, Watching
 from tilewise.emu.worker import Task, Worker
 
 MAX_THREADS_PER_BLOCK = 1024
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.001, 0.1
+"""How often the instructions of a run are counted: at first, and in the end."""
 
 
 class RunnableKernel(Protocol):
@@ -209,9 +210,11 @@ class Run:
             raise
 
     def _wait(self, threads: list[threading.Thread]) -> None:
+        pause, longest = POLL_SECONDS
         for thread in threads:
             while thread.is_alive():
-                thread.join(POLL_SECONDS)
+                thread.join(pause)
+                pause = min(2 * pause, longest)
                 if self.budget.is_spent(worker.block_counts for worker in self.workers):
                     self.stop.value = 1
 
