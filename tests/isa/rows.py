@@ -15,6 +15,7 @@ THEMES = (
     "rows_small",
     "rows_special",
     "rows_simd",
+    "rows_video",
 )
 
 

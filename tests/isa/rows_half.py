@@ -226,12 +226,12 @@ def set_half_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, ftz: str,
     return number(COMBINE[bool](compares_half(a, b, F16, cmp, ftz), c), result)
 
 
-@row("set.CMP.RESULT.bf16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="f16 bf16 u16 s16 u32 s32", sm=90)
+@row("set.CMP.RESULT.bf16 d:RESULT, a, b", CMP=FLOAT_ORDERED, RESULT="bf16 u16 s16 u32 s32", sm=90)
 def set_bfloat(a: float, b: float, *, cmp: str, result: str) -> float:
     return number(compares(a, b, cmp), result)
 
 
-@row("set.CMP.BOOL.RESULT.bf16 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="f16 bf16 u16 s16 u32 s32", sm=90)
+@row("set.CMP.BOOL.RESULT.bf16 d:RESULT, a, b, c:pred", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="bf16 u16 s16 u32 s32", sm=90)
 def set_bfloat_bool(a: float, b: float, c: bool, *, cmp: str, bool: str, result: str) -> float:
     return number(COMBINE[bool](compares(a, b, cmp), c), result)
 

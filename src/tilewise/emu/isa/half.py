@@ -19,8 +19,6 @@ from tilewise.emu.value import Value
 HALVES = "f16 bf16"
 PAIRS = "f16x2 bf16x2"
 XORSIGN = "xorsign.abs"
-RESULTS = f"{HALVES} u16 s16 u32 s32"
-"""What set gives of halves."""
 _NAN = 0x7FFF
 _OUT_OF_BOUNDS = 0x7FF7
 """OOB-NaN in 16 bits, whose value the manual does not tell: as an sm_120 fills it in."""
@@ -297,12 +295,12 @@ def setp_bfloats(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cm
     return _compare_pairs(lanes, a, b, c, "bf16", cmp, bool, "")
 
 
-@op("set.CMP{.BOOL}{.ftz}.RESULT.f16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT=RESULTS)
+@op("set.CMP{.BOOL}{.ftz}.RESULT.f16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="f16 bf16 u16 s16 u32 s32")
 def set_half(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, ftz: str, result: str) -> Value:
     return as_number(lanes, combine(lanes, _compare(lanes, a, b, "f16", cmp, ftz), c, bool), result)
 
 
-@op("set.CMP{.BOOL}.RESULT.bf16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT=RESULTS)
+@op("set.CMP{.BOOL}.RESULT.bf16 d:RESULT, a, b{, c:pred}", CMP=FLOAT_ORDERED, BOOL=BOOL, RESULT="bf16 u16 s16 u32 s32")
 def set_bfloat(lanes: Lanes, a: Value, b: Value, c: Value | None = None, *, cmp: str, bool: str, result: str) -> Value:
     return as_number(lanes, combine(lanes, _compare(lanes, a, b, "bf16", cmp), c, bool), result)
 

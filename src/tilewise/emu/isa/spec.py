@@ -9,7 +9,8 @@ value).
 
 The emitter takes the modifiers that it names as keyword arguments, in lower case: a choice or a flag's text, "" where absent.
 Nothing is silently ignored: a modifier that neither the emitter nor an operand's type takes is listed in `no_effect`, or the
-entry is refused.
+entry is refused. The operands of an emitter that takes `dsel` may be bytes or halves of registers (%r1.b0, %r2.h1): sources
+arrive extended by their types' signs, and `dsel` is the part of d that is written, "" for all of it.
 
 Five kinds of form: `op` (values in, values out; the framework masks and commits), `warp_op` (also sees the mask), `access`
 (only describes an access), `control` and, without effect, `hint`. Lookup is total: one form, or an UnsupportedInstruction. An
@@ -59,6 +60,10 @@ BYTES = {
 """Bytes in memory, by PTX type."""
 
 Choices = tuple[str, ...]
+PART = "dsel"
+"""The keyword that tells an emitter which part of d is written."""
+PARTS = {**{f"b{index}": (8 * index, 8) for index in range(4)}, "h0": (0, 16), "h1": (16, 16)}
+"""First bit and number of bits of the parts of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,11 @@ class Form:
     def emit(self, *arguments: object, **modifiers: str) -> object:
         """Call the emitter with values and with those of the modifiers that it takes."""
         return self.emitter(*arguments, **{name: modifiers[name] for name in self.keywords})
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether operands may be parts of registers."""
+        return PART in self.keywords
 
     @property
     def meets(self) -> bool:
@@ -237,7 +247,7 @@ def _refuse_ignored(form: Form, no_effect: list[str]) -> None:
     modifiers = {name.lower() for name in form.choices} | {flag.replace("::", "_") for flag in form.flags}
     if ignored := modifiers - typing - set(form.keywords) - set(no_effect):
         raise TypeError(f"{form.syntax}: {', '.join(sorted(ignored))} changes nothing and is not listed in no_effect")
-    if unknown := set(form.keywords) - modifiers:
+    if unknown := set(form.keywords) - modifiers - {PART}:
         raise TypeError(f"{form.syntax}: the emitter wants {', '.join(sorted(unknown))}, no modifier of this form")
 
 

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from tilewise.emu import abi
 from tilewise.emu.across import Warp
-from tilewise.emu.isa.spec import LLVM_TYPES
+from tilewise.emu.isa.spec import LLVM_TYPES, PARTS
 from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower import chains as chains_
 from tilewise.emu.lower.frame import Frame, register_type
@@ -23,7 +23,7 @@ from tilewise.emu.lower.step import Step
 from tilewise.emu.lower.tally import Tally
 from tilewise.emu.patterns import LANES, Shape
 from tilewise.emu.value import HALF, Half, Value, bits_of, is_float, vector_type
-from tilewise.ptx.ast import Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
+from tilewise.ptx.ast import Float, Integer, Negated, Operand, Part, Register, Sink, Symbol, Vector
 
 LARGE_GRID = 2**31 - 1
 SMALL_GRID = 2**16 - 1
@@ -116,6 +116,9 @@ class Body:
             case Negated(register):
                 value = self.read(register.name)
                 return None if value is None else lanes.operation("xor", value, lanes.constant("i1", 1))
+            case Part(register, part):
+                value = self.read(register.name)
+                return None if value is None else self._part(self._view(value, llvm), *PARTS[part], signed=type_[0] == "s")
             case Integer(number) if not is_float(llvm):
                 return lanes.constant(llvm, number)
             case Float(bits, width) if is_float(llvm):
@@ -127,6 +130,11 @@ class Body:
             case Symbol(name, offset) if name in self.program.symbols:
                 return lanes.constant(llvm, self.program.symbols[name] + offset)
         raise AssertionError(f"{operand} is no operand that find_missing lets pass")
+
+    def _part(self, value: Value, start: int, width: int, *, signed: bool) -> Value:
+        """Some bits of an i32, extended by their sign or by 0."""
+        up = self.lanes.binary("shl", value, self.lanes.constant("i32", 32 - start - width))
+        return self.lanes.binary("ashr" if signed else "lshr", up, self.lanes.constant("i32", 32 - width))
 
     def _view(self, value: Value, llvm: str) -> Value:
         """The low bits of a register as `llvm`."""

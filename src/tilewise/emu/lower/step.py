@@ -7,6 +7,7 @@ from typing import cast
 
 from tilewise.emu.isa import Form, find_form
 from tilewise.emu.isa.memory import Access
+from tilewise.emu.isa.spec import PART
 from tilewise.ptx.ast import Address, Instruction, Negated, Operand, Pair, Part, Register, Symbol, Vector
 
 CARRY = "carry flag"
@@ -85,6 +86,9 @@ def match(instruction: Instruction) -> Step:
     if found is None:
         return Step(instruction, None)
     form, modifiers = found
+    if form.takes_parts:
+        destination = instruction.operands[0]
+        modifiers = {**modifiers, PART: destination.selector if isinstance(destination, Part) else ""}
     step = Step(instruction, form, modifiers)
     if form.kind == "hint":
         return step
@@ -92,6 +96,8 @@ def match(instruction: Instruction) -> Step:
         if spec.name == "policy":  # for caches
             continue
         parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+        if form.takes_parts and spec.is_result and isinstance(operand, Part):
+            parts = (operand.register,)
         (step.results if spec.is_result else step.sources).extend(
             (part, spec.resolve(modifiers, index)) for index, part in enumerate(parts)
         )

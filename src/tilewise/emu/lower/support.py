@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tilewise.emu.isa.spec import LLVM_TYPES
-from tilewise.ptx.ast import Address, Float, Integer, Negated, Operand, Register, Sink, Symbol, Vector
+from tilewise.emu.isa.spec import LLVM_TYPES, PARTS
+from tilewise.ptx.ast import Address, Float, Integer, Negated, Operand, Part, Register, Sink, Symbol, Vector
 
 if TYPE_CHECKING:
     from tilewise.emu.lower.step import Step
@@ -29,7 +29,8 @@ def find_missing(step: Step, symbols: Collection[str]) -> str:
         return f"{access.bytes} bytes a lane"
     for operand, type_ in step.sources:
         base, type_ = (operand.base, "b64") if isinstance(operand, Address) else (operand, type_)
-        if not _is_source(base, type_, symbols):
+        is_part = isinstance(base, Part) and base.selector in PARTS and step.form is not None and step.form.takes_parts
+        if not is_part and not _is_source(base, type_, symbols):
             return _spell(operand)
     return next((_spell(operand) for operand, _ in step.results if not _is_destination(operand)), "")
 
