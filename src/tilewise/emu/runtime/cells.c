@@ -100,19 +100,44 @@ static void note_barrier(struct tw_context* context, const struct tw_touch* touc
         context->watch->orders[order->run_site] = 1;
 }
 
+enum { EARLIER_UPDATES = 1 << 14, EARLIER_WRITES = 1 << 15, EARLIER_BYTES = 15 << 10 };
+
+// Adds an entry of an earlier era to what its thread, the first to come in this one, had done before: others may come behind it.
+static uint16_t add_earlier(const struct tw_context* context, uint16_t earlier, struct tw_entry entry) {
+    const uint32_t traits = traits_in(context, TW_SHARED, entry.site);
+    const uint32_t updates = traits & TW_UPDATES && (!earlier || earlier & EARLIER_UPDATES) ? EARLIER_UPDATES : 0;
+    const uint32_t kept = earlier & (EARLIER_BYTES | EARLIER_WRITES);
+    return (uint16_t)(kept | tw_thread_of(entry) | tw_bytes_of(entry) << 10 | updates | (traits & TW_WRITES ? EARLIER_WRITES : 0));
+}
+
+// As note_barrier, for what the first thread of this era had done in an earlier one.
+static void note_earlier(const struct tw_context* context, const struct tw_cell* cell, const struct tw_touch* touch) {
+    const uint32_t earlier = cell->earlier, run_site = context->block->order->run_site;
+    if (!earlier || (earlier & 1023) == touch->thread || run_site >= context->watch->site_count) return;
+    const int writes = touch->traits & TW_WRITES || earlier & EARLIER_WRITES;
+    const int only_updates = touch->traits & TW_UPDATES && earlier & EARLIER_UPDATES;
+    if (earlier >> 10 & 15 & touch->bytes && writes && !only_updates) context->watch->orders[run_site] = 1;
+}
+
 // Makes a word's entries those of this era. Copies that nobody has waited for stay.
 static void bring_up(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
     const struct tw_order* order = context->block->order;
     if (cell->era == order->era) return;
     uint8_t kept = 0;
+    const int is_same_run = cell->era >= order->first_era && cell->era >= order->run_start;
+    uint16_t earlier = is_same_run && cell->era > order->run_start && (cell->earlier & 1023) == touch->thread ? cell->earlier : 0;
     for (uint32_t i = 0; i < cell->count && cell->era >= order->first_era; ++i) {
-        if (tw_is_pending(cell->entries[i]))
-            cell->entries[kept++] = cell->entries[i];
-        else
-            note_barrier(context, touch, cell->entries[i], cell->era);
+        const struct tw_entry entry = cell->entries[i];
+        if (tw_is_pending(entry)) {
+            cell->entries[kept++] = entry;
+            continue;
+        }
+        note_barrier(context, touch, entry, cell->era);
+        if (is_same_run && tw_thread_of(entry) == touch->thread) earlier = add_earlier(context, earlier, entry);
     }
     if (cell->era < order->first_era) cell->valid = 0;
     cell->count = kept;
+    cell->earlier = earlier;
     cell->era = order->era;
 }
 
@@ -158,6 +183,7 @@ static int has_pending(const struct tw_cell* cell, uint32_t bytes) {
 // One lane's access to a word of shared memory; returns the bytes that it reads and nobody has written.
 uint32_t tw_touch_shared(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
     bring_up(context, cell, touch);
+    note_earlier(context, cell, touch);
     for (uint32_t i = 0; i < cell->count; ++i) {
         const struct tw_entry entry = cell->entries[i];
         if (!can_conflict(traits_in(context, TW_SHARED, entry.site), touch, entry, 1)) continue;

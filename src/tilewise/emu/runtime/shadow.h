@@ -60,10 +60,12 @@ struct tw_entry {
 
 enum { TW_ENTRIES = 11, TW_GLOBAL_ENTRIES = 3 };
 
-// The accesses to one word of shared memory in an era: 24 bytes for each of its bytes.
+// The accesses to one word of shared memory in an era: 24 bytes for each of its bytes. `earlier` is what the first thread to come in this
+// era had done in one before: the thread (10 bits), bytes of the word (4 bits), whether only by atomics, whether it wrote.
 struct tw_cell {
     uint32_t era;
-    uint8_t count, valid, unused[2];  // valid: a bit a byte that has been written
+    uint8_t count, valid;  // valid: a bit a byte that has been written
+    uint16_t earlier;
     struct tw_entry entries[TW_ENTRIES];
 };
 
