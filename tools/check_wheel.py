@@ -1,7 +1,8 @@
 """Builds the sdist and from it the wheel, and tries that in new environments outside the checkout.
 
-With the newest versions that the project is pinned to (constraints.txt) and nothing else installed, it climbs the ladder. With
-the oldest that the project's ranges allow (constraints-oldest.txt) it also runs the tests that a library's version can decide.
+With the newest versions that the project is pinned to (constraints.txt) and nothing else installed, it climbs the ladder,
+explains a kind of finding and checks a kernel. With the oldest that the project's ranges allow (constraints-oldest.txt) it also runs the
+tests that a library's version can decide.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ def main() -> None:
         wheel = _build(uv, folder)
         newest = _install(uv, folder / "newest", "constraints.txt", wheel)
         _run(newest / "tilewise", "ladder", "64", cwd=folder)
+        _run(newest / "tilewise", "explain", "perf.fp64", cwd=folder)
+        lesson = ROOT / "src" / "tilewise" / "checkers" / "cuda" / "perf.fp64.cu"
+        _run(newest / "tilewise", "check", lesson, "--kernel", "fixed", "--html", folder / "report.html", cwd=folder)
         oldest = _install(uv, folder / "oldest", "constraints-oldest.txt", wheel, *TEST_PACKAGES)
         _run(oldest / "tilewise", "ladder", "64", cwd=folder)
         tests = [ROOT / "tests" / name for name in OLDEST_TESTS]

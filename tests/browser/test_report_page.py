@@ -155,7 +155,7 @@ def test_picture_has_every_lane_on_one_bank(open_page: Open, report: Report) -> 
     assert len(places) == 32
     assert len({round(place["x"]) for place in places if place}) == 1
     assert len({round(place["y"]) for place in places if place}) == 32
-    assert page.locator("details[open]").count() == 1
+    assert page.locator(".picture details[open]").count() == 1
 
 
 @pytest.mark.parametrize("size", [PHONE, (820, 1180), (1920, 1080)])

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewise.checkers.lessons import kind_lessons
 from tilewise.core.counters import Counters, Request, SiteCounters
 from tilewise.core.errors import TilewiseError
 from tilewise.core.finding import SEVERITIES, Finding
@@ -105,6 +106,11 @@ def test_finding_and_its_lines_lead_to_each_other() -> None:
     assert tree.texts["pre"] == ["tile[i] = x[i];", "y[i] = tile[j];", "y[i] = tile[j];"]
     assert tree.texts["#s0-4"][0].split("]")[-1].split() == [";", "race.shared.raw", "race.shared.raw"]
     assert [text.split() for text in tree.texts[".tally"]] == [["1", "error", "1", "note"]]
+
+
+def test_finding_says_why_its_kind_matters() -> None:
+    tree = page(RACE, replace(RACE, kind="race.global"))
+    assert tree.texts[".why"] == [kind_lessons()[kind].why for kind in ("race.shared.raw", "race.global")]
 
 
 def test_line_that_no_source_has_is_named_without_a_link() -> None:

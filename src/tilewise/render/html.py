@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tilewise
+from tilewise.checkers.lessons import kind_lessons
 from tilewise.core.counters import SiteCounters
 from tilewise.core.finding import SEVERITIES, Finding, Severity
 from tilewise.core.launch import Dim3
@@ -111,6 +112,7 @@ def as_html(report: Report, sources: Mapping[str, str]) -> str:
         "tally": Counter(finding.severity for finding in report.findings),
         "severities": SEVERITIES[::-1],
         "findings": [(finding, [_link(place, numbers, sources) for place in finding.lines]) for finding in report.findings],
+        "lessons": kind_lessons(),
         "totals": _totals(report),
         "files": [_file(number, name, sources[name], report) for name, number in numbers.items()],
     }

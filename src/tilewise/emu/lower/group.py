@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tilewise.emu.lanes import Value
+from tilewise.emu.value import Value
 
 
 @dataclass(slots=True)
