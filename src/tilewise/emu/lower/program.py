@@ -98,21 +98,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     graph = call_graph(module, find_kernel(module, kernel))
     memory = _place_memory(module, graph)
 
-    def decode(instruction: Instruction) -> Step:
-        step = match(instruction)
-        missing = find_missing(step, memory.symbols) if step.form is not None else ""
-        return Step(instruction, None, missing=missing) if missing else step
-
-    def build(saves: Saves) -> tuple[Linked, dict[int, tuple[Step, ...]], tuple[frozenset[str], ...]]:
-        linked = link(graph, saves, memory.addresses, lambda instruction: decode(instruction).form is None)
-        steps = {block: _decode_block(linked.cfg.blocks[block], decode) for block in linked.cfg.order}
-        return linked, steps, _live_in(linked.cfg, steps)
-
-    saves: Saves = {}
-    linked, decoded, live = build(saves)
-    while (more := saves_of(graph, linked, decoded, live, saves)) != saves:  # what one call saves, a call before it must save too
-        saves = more
-        linked, decoded, live = build(saves)
+    linked, decoded, live = _decode(graph, memory)
     provenance = trace((step for block in linked.cfg.order for step in decoded[block]), memory.local_names)
     waiting = tuple(waiting_loops(graph, linked, decoded, live, provenance))
     for loop in waiting:
@@ -155,6 +141,31 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
         local_bytes=memory.local_bytes + (STACK_BYTES if graph.recursive else 0),
         provenance=provenance,
     )
+
+
+Decoded = tuple[Linked, dict[int, tuple[Step, ...]], tuple[frozenset[str], ...]]
+"""Functions linked to one, the steps of each block, the registers that each needs from before it."""
+
+
+def _decode(graph: CallGraph, memory: _Memory) -> Decoded:
+    """Match all instructions to their forms, around what calls must save."""
+
+    def decode(instruction: Instruction) -> Step:
+        step = match(instruction)
+        missing = find_missing(step, memory.symbols) if step.form is not None else ""
+        return Step(instruction, None, missing=missing) if missing else step
+
+    def build(saves: Saves) -> Decoded:
+        linked = link(graph, saves, memory.addresses, lambda instruction: decode(instruction).form is None)
+        steps = {block: _decode_block(linked.cfg.blocks[block], decode) for block in linked.cfg.order}
+        return linked, steps, _live_in(linked.cfg, steps)
+
+    saves: Saves = {}
+    linked, decoded, live = build(saves)
+    while (more := saves_of(graph, linked, decoded, live, saves)) != saves:  # what one call saves, a call before it must save too
+        saves = more
+        linked, decoded, live = build(saves)
+    return linked, decoded, live
 
 
 @dataclass(frozen=True, slots=True)
