@@ -1,8 +1,8 @@
 """Builds the sdist and from it the wheel, and tries that in new environments outside the checkout.
 
 With the newest versions that the project is pinned to (constraints.txt) and nothing else installed, it climbs the ladder,
-explains a kind of finding and checks a kernel. With the oldest that the project's ranges allow (constraints-oldest.txt) it also runs the
-tests that a library's version can decide.
+explains a kind of finding and checks a kernel. With the oldest that the project's ranges allow (constraints-oldest.txt) it also
+runs the tests that a library's version can decide.
 """
 
 from __future__ import annotations
