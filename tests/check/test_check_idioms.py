@@ -13,7 +13,7 @@ from idioms import IDIOMS, Idiom
 
 from tilewise.core.encoding import decode
 from tilewise.core.launch_facts import LaunchFacts
-from tilewise.emu.machine import emulate
+from tilewise.emu.observe import observe
 from tilewise.engine.arguments import BoundArgument
 from tilewise.engine.kernel_file import BuildOptions, KernelEntry, open_file, open_kernel
 from tilewise.engine.run import bind_launch
@@ -38,12 +38,14 @@ def values(argument: BoundArgument) -> Any:
 
 @every_build
 @every_idiom
-def test_idiom_is_right_under_every_schedule(idiom: Idiom, unoptimised: bool) -> None:
+def test_idiom_is_right_and_silent_under_every_schedule(idiom: Idiom, unoptimised: bool) -> None:
     entry, facts = compiled(idiom, unoptimised)
     for seed in range(SCHEDULES):
         launch, arguments = bind_launch(entry, facts)
         right = idiom.right({argument.name: values(argument) for argument in arguments})
-        emulate(launch, seed=seed)
+        poison = [index for index, argument in enumerate(arguments) if argument.is_poison]
+        observed = observe(launch, poison=poison, seed=seed).observed
+        assert not [*observed.faults, *observed.conflicts, *observed.uninitialised, *observed.unwritten], observed
         left = {argument.name: values(argument) for argument in arguments}
         for name, expected in right.items():
             got = np.sort(left[name]) if name in idiom.in_any_order else left[name]
