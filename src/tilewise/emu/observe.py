@@ -1,7 +1,7 @@
 """Runs a launch and looks at its accesses: what it does wrong beyond faults, whatever order its threads happen to run in.
 
 A quick look comes first, which takes little time and passes most kernels that are right; only what it suspects is run again
-with every access watched (docs/adr/0012).
+with every access watched (docs/adr/0013).
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ class _Session:
             stopped = str(limit)
         watched = watching if isinstance(watching, Watching) else None
         observed = describe(kernel.blueprint, launch, bound.buffers, run.faults(), run.faults_lost, watched)
+        if run.stop.value:  # what it has not written it might have
+            observed = replace(observed, unwritten=())
         return Observation(run.counters(), run.printed, seconds, self._compile_seconds, observed, stopped)
 
     def _watch(self, shadowed: set[int], sample: Sequence[int] | None = None) -> tuple[Observation, Watching]:
