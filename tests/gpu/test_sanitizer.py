@@ -1,4 +1,4 @@
-"""Every rung on ragged sizes under compute-sanitizer's tools."""
+"""Every rung and fp32 kernel on ragged sizes under compute-sanitizer's tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).with_name("ragged_launches.py")
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
-def test_ladder_is_clean(tool: str) -> None:
+def test_kernels_are_clean(tool: str) -> None:
     if shutil.which("compute-sanitizer") is None:
         pytest.skip("compute-sanitizer is not on the PATH")
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", sys.executable, str(SCRIPT)]
