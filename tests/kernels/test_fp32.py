@@ -159,7 +159,7 @@ def test_same_bits_whatever_runs_first() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("rows", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize("rows", [1, 3, 16])
 def test_few_rows_or_columns_are_right(rows: int, layout: Layout, h200: Device) -> None:
     for lines, K, pads, offsets, splits in (
         (140, 260, (0, 0, 0), (0, 0, 0), 1),
