@@ -245,13 +245,13 @@ static void step(struct setting* s, struct model* m, uint32_t site, uint64_t num
 
 static void test_random_programs_have_the_conflicts_that_clocks_of_all_threads_give(void) {
     uint64_t seed = 20240117;
-    for (uint32_t program = 0; program < 3000; ++program) {
+    for (uint32_t program = 0; program < 20000; ++program) {
         struct setting s;
         struct model* model = calloc(1, sizeof *model);
         set_up(&s);
         const uint64_t first = next_random(&seed);
         uint64_t numbers = first | 1;
-        for (uint32_t site = 0; site < 14; ++site) step(&s, model, site, next_random(&numbers) >> 7);
+        for (uint32_t site = 0; site < 28; ++site) step(&s, model, site, next_random(&numbers) >> 7);
         tear_down(&s);
         free(model);
     }
