@@ -134,6 +134,7 @@ IDIOMS = (
     Idiom("syncwarp_tree", lambda a: {"y": a["x"].sum(axis=2)}, (WARP,), (9, 9)),
     Idiom("block_scan", lambda a: {"y": np.cumsum(a["x"], axis=1)}, (WAR,), (9, 12)),
     Idiom("last_block", lambda a: {"y": [a["x"].sum()]}, (FENCE,), (16, 24)),
+    Idiom("ticket_set_back", lambda a: {"y": [a["x"].sum()], "drawn": [0]}, ("race.global",), (13, 20)),
     Idiom("grid_barrier", lambda a: {"y": _two_sweeps(a["x"])}, ("race.global", FENCE), (5, 16)),
     Idiom("spin_lock", lambda a: {"least": _two_least(a["x"])}, (FENCE,), (12, 10)),
     Idiom("scoped_atomics", lambda a: {"own": (a["x"] > 0).sum(axis=1), "all": [(a["x"] > 0).sum()]}, ("race.global",), (7, 7)),

@@ -241,16 +241,35 @@ static void remember_global(const struct tw_context* context, struct tw_global_c
     cell->entries[place] = (struct tw_global_entry){(uint32_t)block->number, block->order->era, entry_of(context, touch)};
 }
 
+// Whether the last atomic on a word comes before an access. Then all atomics on it do: each of them came before the last one in the word's
+// own order, for which threads need no fences. So the block that draws the last ticket may set the counter back.
+static int follows_updates(const struct tw_context* context, const struct tw_global_cell* cell, const struct tw_touch* touch) {
+    if (!cell->updated_by) return 0;
+    const struct tw_entry entry = {.clock = cell->updated_clock, .who = (uint16_t)(cell->updated_by - 1)};
+    return tw_is_known(context, TW_STRICT, touch->thread, cell->updated_block, cell->updated_era, entry);
+}
+
+static void note_update(const struct tw_context* context, struct tw_global_cell* cell, const struct tw_touch* touch) {
+    if ((touch->traits & TW_UPDATES) == 0) return;
+    cell->updated_block = (uint32_t)context->block->number;
+    cell->updated_era = context->block->order->era;
+    cell->updated_clock = entry_of(context, touch).clock;
+    cell->updated_by = (uint16_t)(touch->thread + 1);
+}
+
 // One lane's access to a word of a buffer.
 void tw_touch_global(struct tw_context* context, struct tw_global_cell* cell, const struct tw_touch* touch) {
+    const int is_behind_updates = follows_updates(context, cell, touch);
     for (uint32_t i = 0; i < cell->count; ++i) {
         const struct tw_global_entry old = cell->entries[i];
         const int is_same_block = old.block == context->block->number;
-        if (!can_conflict(traits_in(context, TW_GLOBAL, old.entry.site), touch, old.entry, is_same_block)) continue;
+        const uint32_t traits = traits_in(context, TW_GLOBAL, old.entry.site);
+        if (!can_conflict(traits, touch, old.entry, is_same_block) || (traits & TW_UPDATES && is_behind_updates)) continue;
         if (!is_global_known(context, touch, &old))
             report(context, touch, old.entry, old.block, old.era);
         else if (is_same_block && old.era < context->block->order->era)
             note_barrier(context, touch, old.entry, old.era);
     }
     remember_global(context, cell, touch);
+    note_update(context, cell, touch);
 }

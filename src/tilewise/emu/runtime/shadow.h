@@ -75,7 +75,9 @@ struct tw_global_entry {
 };
 
 struct tw_global_cell {
-    uint32_t count, unused[3];
+    uint32_t count;
+    uint32_t updated_block, updated_era;  // the last atomic that changed it
+    uint16_t updated_clock, updated_by;   // its thread + 1; 0: there was none
     struct tw_global_entry entries[TW_GLOBAL_ENTRIES];
 };
 
