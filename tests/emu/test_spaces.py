@@ -380,7 +380,7 @@ ORDERED = [
         "ld.global.acquire.gpu.b32",
     ),
     *("ld.global.L1::no_allocate.u32", "ld.global.nc.L1::evict_last.L2::128B.u32", "ld.global.lu.u32", "ld.weak.global.u32"),
-    *("ld.mmio.relaxed.sys.global.u32", "ld.global.nc.u32"),
+    *("ld.mmio.relaxed.sys.global.u32", "ld.global.nc.u32", "ldu.global.u32"),
 ]
 
 
@@ -388,7 +388,12 @@ ORDERED = [
 @pytest.mark.parametrize("block", [32, 20])
 def test_loads_as_they_may_be_spelled(opcode: str, block: int) -> None:
     store = (
-        opcode.replace("ld.", "st.").replace("acquire", "release").replace(".nc", "").replace(".lu", "").replace(".L2::128B", "")
+        opcode.replace("ldu.", "st.")
+        .replace("ld.", "st.")
+        .replace("acquire", "release")
+        .replace(".nc", "")
+        .replace(".lu", "")
+        .replace(".L2::128B", "")
     )
     body = f"""
     {opcode} %r2, [%rd1];

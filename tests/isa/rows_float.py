@@ -161,14 +161,16 @@ def max_f32(a: float, b: float, *, ftz: str, NaN: str, xorsign: str) -> float:
     return extreme_f32("max", a, b, ftz=ftz, nan=NaN, xorsign=xorsign)
 
 
-@row("min{.ftz}{.NaN}.f32 d, a, b, c", sm=100)
-def min_of_three(a: float, b: float, c: float, *, ftz: str, NaN: str) -> float:
-    return extreme_f32("min", a, b, c, ftz=ftz, nan=NaN)
+@row("min{.ftz}{.NaN}{.abs}.f32 d, a, b, c", sm=100)
+def min_of_three(a: float, b: float, c: float, *, ftz: str, NaN: str, abs: str) -> float:
+    values = map(math.fabs, (a, b, c)) if abs else (a, b, c)
+    return extreme_f32("min", *values, ftz=ftz, nan=NaN)
 
 
-@row("max{.ftz}{.NaN}.f32 d, a, b, c", sm=100)
-def max_of_three(a: float, b: float, c: float, *, ftz: str, NaN: str) -> float:
-    return extreme_f32("max", a, b, c, ftz=ftz, nan=NaN)
+@row("max{.ftz}{.NaN}{.abs}.f32 d, a, b, c", sm=100)
+def max_of_three(a: float, b: float, c: float, *, ftz: str, NaN: str, abs: str) -> float:
+    values = map(math.fabs, (a, b, c)) if abs else (a, b, c)
+    return extreme_f32("max", *values, ftz=ftz, nan=NaN)
 
 
 @row("min.f64 d, a, b")

@@ -156,6 +156,9 @@ def test_a_hint_changes_nothing(opcode: str) -> None:
     np.testing.assert_array_equal(run(f"{opcode} [%rd1]{size};\nmov.b32 %r9, %r2;", LANE), LANE)
 
 
-@pytest.mark.parametrize("opcode", ["griddepcontrol.launch_dependents", "griddepcontrol.wait"])
-def test_a_grid_that_depends_on_none_goes_on(opcode: str) -> None:
-    np.testing.assert_array_equal(run(f"{opcode};\nmov.b32 %r9, %r2;", LANE), LANE)
+NOTHING_TO_DO = ["griddepcontrol.launch_dependents", "griddepcontrol.wait", "pmevent 3", "pmevent.mask 0xff", "fence.proxy.alias"]
+
+
+@pytest.mark.parametrize("instruction", NOTHING_TO_DO)
+def test_what_has_nothing_to_do_does_nothing(instruction: str) -> None:
+    np.testing.assert_array_equal(run(f"{instruction};\nmov.b32 %r9, %r2;", LANE), LANE)

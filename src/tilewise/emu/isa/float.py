@@ -233,13 +233,17 @@ def max_f32(lanes: Lanes, a: Value, b: Value, *, ftz: str, NaN: str, xorsign: st
     return _extreme(lanes, "maximum", flush_if(lanes, ftz, a), flush_if(lanes, ftz, b), nan=NaN, xorsign=xorsign)
 
 
-@op("min{.ftz}{.NaN}.f32 d, a, b, c")
-def min_of_three(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, NaN: str) -> Value:
+@op("min{.ftz}{.NaN}{.abs}.f32 d, a, b, c")
+def min_of_three(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, NaN: str, abs: str) -> Value:
+    if abs:
+        a, b, c = (lanes.intrinsic("llvm.fabs", value) for value in (a, b, c))
     return min_f32(lanes, min_f32(lanes, a, b, ftz=ftz, NaN=NaN, xorsign=""), c, ftz=ftz, NaN=NaN, xorsign="")
 
 
-@op("max{.ftz}{.NaN}.f32 d, a, b, c")
-def max_of_three(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, NaN: str) -> Value:
+@op("max{.ftz}{.NaN}{.abs}.f32 d, a, b, c")
+def max_of_three(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, NaN: str, abs: str) -> Value:
+    if abs:
+        a, b, c = (lanes.intrinsic("llvm.fabs", value) for value in (a, b, c))
     return max_f32(lanes, max_f32(lanes, a, b, ftz=ftz, NaN=NaN, xorsign=""), c, ftz=ftz, NaN=NaN, xorsign="")
 
 

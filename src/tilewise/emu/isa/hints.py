@@ -21,6 +21,11 @@ def about_caches() -> None:
     """Nothing is cached here."""
 
 
+@hint("pmevent{.mask} a", no_effect="mask")
+def performance_event() -> None:
+    """Nobody counts them."""
+
+
 @hint("griddepcontrol.ACTION", ACTION="launch_dependents wait", no_effect="action")
 def depends_on_grids() -> None:
     """A launch is alone: no grid runs before it whose end it could wait for, and none after."""
@@ -43,6 +48,7 @@ def create_policy(lanes: Lanes, fraction: Value | None = None) -> Value:
 
 
 @warp_op("membar.LEVEL", LEVEL="cta gl sys", no_effect="level")
+@warp_op("fence.proxy.alias")
 @warp_op("fence{.SEM}.SCOPE", SEM="sc acq_rel acquire release", SCOPE=SCOPES, no_effect="sem scope")
 def fence(warp: Warp) -> None:
     """Host threads share the buffers; blocks on one host thread see each other's writes in any case."""

@@ -83,6 +83,7 @@ def describe(kind: str, space: str, type: str, vec: str = "", order: str = "") -
     TYPE=ELEMENTS,
     no_effect="hint",
 )
+@access("ldu{.SPACE}{.VEC}.TYPE d, [a]", SPACE="global", VEC=VECTORS, TYPE=ELEMENTS)
 def load(*, space: str, vec: str, type: str) -> Access:
     return describe("load", space, type, vec)
 
