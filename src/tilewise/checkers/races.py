@@ -87,24 +87,26 @@ def _message(evidence: Evidence, conflict: Conflict, kind: Kind) -> str:
     who = _apart(conflict)
     if kind is COPY:
         return f"{_DONE[second.kind]} {where}, which the cp.async of line {first.place.line} may still be writing ({who})"
-    missing = {
-        WARP: "no __syncwarp or barrier",
-        GLOBAL: "nothing that orders them" if conflict.across_blocks else "no barrier",
-        BENIGN: "no order, and the same value",
-    }.get(kind, "no barrier")
-    if conflict.needs_fence and kind is not BENIGN:
-        missing = "no fence"
+    missing = _missing(conflict, kind)
     if first.place == second.place:
-        how = f"line {first.place.line} {_DONE[first.kind]} {where} by several threads" + (
-            "" if first.kind == second.kind else f", which {_DOES[second.kind]} it too"
-        )
-        return f"{how}: {missing} between them ({who})"
+        verbs = " and ".join(dict.fromkeys((_DONE[first.kind], _DONE[second.kind])))
+        return f"line {first.place.line} {verbs} {where} in several threads: {missing} ({who})"
     one, other = (f"line {access.place.line}{_iteration(access)} {_DONE[access.kind]}" for access in (first, second))
-    return f"{one} {where} and {other} it: {missing} between them ({who})"
+    return f"{one} {where} and {other} it: {missing} ({who})"
+
+
+def _missing(conflict: Conflict, kind: Kind) -> str:
+    """What would have ordered the two."""
+    if kind is BENIGN:
+        return "nothing orders them, and all write the same value"
+    if conflict.needs_fence:
+        return "no fence between them"
+    if kind is WARP:
+        return "no __syncwarp or barrier between them"
+    return "nothing orders them" if conflict.across_blocks else "no barrier between them"
 
 
 _DONE = {"read": "reads", "write": "writes", "atomic": "updates", "copy": "copies to"}
-_DOES = {"read": "read", "write": "write", "atomic": "update", "copy": "copy to"}
 
 
 def _iteration(access: Access) -> str:
