@@ -123,7 +123,7 @@ class _Check:
         self._tell(f"running the {build} build")
         arguments = self._subject.bind(entry)
         outputs = choose_outputs(entry, arguments, self._options.expectations, self._options.out)
-        values = input_values(arguments) if outputs else {}
+        values = input_values(arguments, frozenset(name for one, _ in outputs for name in one.names))
         finite = are_finite(arguments)
         try:
             observation = self._observe(entry, arguments)

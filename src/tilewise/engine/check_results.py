@@ -77,15 +77,24 @@ def _nonfinite(argument: BoundArgument) -> tuple[int, tuple[int, ...] | None]:
 # -- what is expected
 
 
-def input_values(arguments: Sequence[BoundArgument]) -> dict[str, Estimate]:
-    """Return the arguments by name, as an expectation takes them; to be called before a run changes them."""
+def input_values(arguments: Sequence[BoundArgument], names: frozenset[str]) -> dict[str, Estimate]:
+    """Return the arguments of those names, as an expectation takes them; to be called before a run changes them.
+
+    Raises TilewiseError for arrays that are too large for it.
+    """
     import numpy as np
 
-    from tilewise.engine.estimate import exact
+    from tilewise.engine.estimate import ELEMENTS_LIMIT, exact
 
     found = {}
     for argument in arguments:
+        if argument.name not in names:
+            continue
         if argument.array is not None and argument.dtype is not None:
+            if argument.array.size > ELEMENTS_LIMIT:
+                raise TilewiseError(
+                    f"--expect: {argument.name} has {argument.array.size:,} elements, at most {ELEMENTS_LIMIT:,}."
+                )
             found[argument.name] = exact(np.array(decode(argument.array, argument.dtype), np.float64))
         elif isinstance(argument.passed, (int, float)):
             found[argument.name] = exact(np.asarray(float(argument.passed)))
