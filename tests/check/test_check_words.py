@@ -203,6 +203,8 @@ def test_output_with_holes_says_how_many_elements() -> None:
         ({"block": (33, 33, 1)}, ["launch.threads"]),
         ({"block": (1, 1, 65)}, ["launch.threads"]),
         ({"block": (0, 1, 1)}, ["launch.threads"]),
+        ({"bound_threads": 256}, []),
+        ({"bound_threads": 255}, ["launch.threads"]),
         ({"grid": (4, 0, 1)}, ["launch.grid"]),
         ({"grid": (1, 65_536, 1)}, ["launch.grid"]),
         ({"grid": (2**31 - 1, 65_535, 65_535)}, []),

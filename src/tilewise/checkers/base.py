@@ -53,6 +53,8 @@ class Setup:
     """Of the optimised build; None where no cubin says."""
     place: Place | None
     """Where the kernel begins."""
+    bound_threads: int | None = None
+    """What the source promises the compiler of a block's threads, at most (__launch_bounds__)."""
 
     @property
     def threads(self) -> int:

@@ -56,6 +56,7 @@ def _threads(setup: Setup) -> Iterator[Finding]:
             "make the block smaller, and let each thread compute more",
         )
     else:
+        yield from _bounded_threads(setup)
         for axis, size, limit in zip("xyz", setup.block, BLOCK_LIMITS, strict=True):
             if size > limit:
                 yield _finding(
@@ -64,6 +65,17 @@ def _threads(setup: Setup) -> Iterator[Finding]:
                     f"the block has {size:,} threads along {axis}: at most {limit:,}",
                     "put the longest axis along x",
                 )
+
+
+def _bounded_threads(setup: Setup) -> Iterator[Finding]:
+    """A launch of more threads than __launch_bounds__ promises fails [CUDA Programming Guide, Launch Bounds]."""
+    if setup.bound_threads is not None and setup.threads > setup.bound_threads:
+        yield _finding(
+            setup,
+            THREADS,
+            f"a block of {setup.threads:,} threads, and __launch_bounds__ promises at most {setup.bound_threads:,}",
+            f"write __launch_bounds__({setup.threads}), or make the block smaller",
+        )
 
 
 def _shared(setup: Setup) -> Iterator[Finding]:

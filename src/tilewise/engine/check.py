@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -96,6 +97,7 @@ def _setup(subject: Subject, device: Device) -> Setup:
         device=device,
         resources=resources,
         place=place_at(entry.function.position) if entry.function.position else None,
+        bound_threads=math.prod(bounds) if (bounds := entry.function.directives.get("maxntid")) else None,
     )
 
 
