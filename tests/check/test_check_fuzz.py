@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzzing import Edit, check_ptx, evaluate_expectation, expectations, facts, ptx_edits, read_facts
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 
 @given(facts())
@@ -17,6 +17,8 @@ def test_expectations_have_values_or_are_refused(text: str) -> None:
 
 
 @given(ptx_edits())
+@example([(86, "insert", 4, "ret;")])  # what calls is behind a return
+@example([(1410, "swap", 0, "")])  # a call without a name
 @settings(max_examples=25)
 def test_changed_ptx_is_checked_or_refused(edits: list[Edit]) -> None:
     check_ptx(edits)

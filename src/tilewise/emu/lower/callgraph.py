@@ -19,6 +19,7 @@ from tilewise.ptx.ast import (
     Symbol,
     Variable,
 )
+from tilewise.ptx.cursor import ptx_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,14 @@ class CallGraph:
 
 
 def read_call(instruction: Instruction, function: Function) -> Call:
-    """Return the parts of a call."""
+    """Return the parts of a call. Raises TilewiseError for one that is none."""
     operands = list(instruction.operands)
-    returns = operands.pop(0) if isinstance(operands[0], Arguments) else Arguments(())
-    target = operands.pop(0)
+    returns = operands.pop(0) if operands and isinstance(operands[0], Arguments) else Arguments(())
+    target = operands.pop(0) if operands else None
     arguments = operands.pop(0) if operands and isinstance(operands[0], Arguments) else Arguments(())
     name = operands[-1].name if operands and isinstance(operands[-1], Symbol) else ""
-    assert isinstance(returns, Arguments) and isinstance(arguments, Arguments) and isinstance(target, Symbol | Register)
+    if not (isinstance(returns, Arguments) and isinstance(arguments, Arguments) and isinstance(target, Symbol | Register)):
+        raise ptx_error(f"{instruction.opcode} names no function: write (results), function, (arguments)", instruction.ptx_line)
     return Call(instruction, returns.elements, target, arguments.elements, function.prototypes.get(name))
 
 

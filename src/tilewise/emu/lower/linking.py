@@ -51,7 +51,11 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
         replace(block, index=block.index + start) for cfg, start in zip(graphs, starts, strict=True) for block in cfg.blocks
     ]
     flows = [tuple(a + start for a in after) for cfg, start in zip(graphs, starts, strict=True) for after in cfg.successors]
-    calls = {block.index: (owners[block.index], *_call_of(block)) for block in blocks if _is_call(block)}
+    order = tuple(block + start for cfg, start in zip(graphs, starts, strict=True) for block in cfg.order)
+    reachable = frozenset(order)
+    calls = {
+        block.index: (owners[block.index], *_call_of(block)) for block in blocks if _is_call(block) and block.index in reachable
+    }
     behind = {call: flows[block][0] for block, call in calls.items()}
     choices = {block.index: found for block in blocks if (found := _choices(block, graph, entries, addresses, behind))}
     for index, table in _tables(functions, graphs, starts):
@@ -63,7 +67,6 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
         registers={name: type_ for function in functions for name, type_ in function.registers.items()} | caller.registers,
         variables=tuple(variable for function in functions for variable in function.variables),
     )
-    order = tuple(block + start for cfg, start in zip(graphs, starts, strict=True) for block in cfg.order)
     loops = tuple(
         replace(loop, header=loop.header + start, blocks=frozenset(block + start for block in loop.blocks))
         for cfg, start in zip(graphs, starts, strict=True)
