@@ -71,3 +71,14 @@ def test_baseline_of_a_report_silences_what_it_has(tilewise: Tilewise, write: Wr
     report = tilewise.json("check", file, "--baseline", known)
     assert report["findings"] == []
     assert report["coverage"]["skipped"] == ["2 findings that the baseline has"]
+
+
+def test_workspace_that_is_not_filled_is_no_error(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 1 --block 32 --arg tmp=f32[100] --arg y=f32[32]\n"
+        'extern "C" __global__ void k(float* tmp, float* y) {\n'
+        "  tmp[threadIdx.x] = threadIdx.x; __syncthreads(); y[threadIdx.x] = tmp[31 - threadIdx.x];\n}\n"
+    )
+    (finding,) = tilewise.json("check", write(text))["findings"]
+    assert (finding["kind"], finding["severity"], finding["array"]) == ("unwritten.output", "warning", "tmp")
+    assert tilewise.json("check", write(text.replace("y[threadIdx.x] =", "y[0] =")), code=1)["verdict"] == "findings"

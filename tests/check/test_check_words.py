@@ -193,6 +193,12 @@ def test_output_with_holes_says_how_many_elements() -> None:
     assert "B[960]" in finding.message
 
 
+def test_workspace_with_holes_is_a_warning() -> None:
+    finding = only(observed=seen(unwritten=[Unwritten("argument 1", 3840, 160, (), is_read=True)]))
+    assert (finding.kind, finding.severity) == ("unwritten.output", "warning")
+    assert "workspace" in finding.message
+
+
 # -- launches
 
 

@@ -48,13 +48,16 @@ def find_missing_values(evidence: Evidence) -> Iterator[Finding]:
         state = evidence.argument(output.array)
         each = state.dtype.bytes if state and state.dtype else 1
         whole = f" of {state.bytes // each:,}" if state else ""
+        workspace = (
+            "; the kernel reads from it too, so it may be a workspace that is larger than need be" if output.is_read else ""
+        )
         yield Finding(
             kind=UNWRITTEN.name,
-            severity=UNWRITTEN.severity,
+            severity="warning" if output.is_read else UNWRITTEN.severity,
             build=evidence.build,
             message=(
                 f"{output.bytes // each:,}{whole} elements of {name} are never written, the first of them "
-                f"{evidence.element(output.array, output.first)}"
+                f"{evidence.element(output.array, output.first)}{workspace}"
             ),
             fix="make grid and block cover the whole array: round the number of blocks up, and guard the edge",
             lines=tuple(dict.fromkeys(output.stores)),

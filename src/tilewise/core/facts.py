@@ -124,6 +124,8 @@ class Unwritten:
     """How many there are."""
     stores: tuple[Place, ...]
     """The instructions that wrote other bytes of the array."""
+    is_read: bool = False
+    """Whether the kernel also reads from the array, as from a workspace of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,8 @@ class _Reader:
             size = buffer.high - buffer.low
             missing = np.flatnonzero(np.unpackbits(np.frombuffer(bytes(bits), np.uint8), bitorder="little")[:size] == 0)
             if missing.size:
-                yield Unwritten(buffer.name, int(missing[0]), int(missing.size), self._stores_to(index))
+                stores, is_read = self._stores_to(index), self._watching.is_read(index)
+                yield Unwritten(buffer.name, int(missing[0]), int(missing.size), stores, is_read)
 
     def idle_barriers(self) -> Iterator[IdleBarrier]:
         """Barriers that ordered nothing by themselves; those that also reduce tell threads something, and are none."""

@@ -56,6 +56,11 @@ class Watching:
         for index in self._shadowed:
             table[index].is_shadowed = 1
 
+    def is_read(self, index: int) -> bool:
+        """Whether the kernel has read from a buffer."""
+        assert self._table is not None
+        return bool(self._table[index].touched & abi.READS)
+
     def to_shadow(self) -> set[int]:
         """Buffers that have been both read and written: those to remember from the start."""
         assert self._table is not None
