@@ -93,3 +93,35 @@ def test_file_without_a_launch_is_listed(tilewise: Tilewise, write: Write) -> No
 )
 def test_bad_input_is_a_sentence(tilewise: Tilewise, write: Write, flags: list[str], message: str) -> None:
     assert message in tilewise("check", write(AXPBY), *flags, code=2)
+
+
+SCAN = """\
+// tilewise: --grid 1 --block 256 --arg x=f32[512]:normal --arg y=f32[512]
+extern "C" __global__ void scan(const float* x, float* y) {
+  __shared__ float t[512];
+  const int i = threadIdx.x;
+  t[2 * i] = x[2 * i], t[2 * i + 1] = x[2 * i + 1];
+  int o = 1;
+  for (int d = 256; d > 0; d /= 2, o *= 2) {
+    __syncthreads();
+    if (i < d) t[o * (2 * i + 2) - 1] += t[o * (2 * i + 1) - 1];
+  }
+  if (i == 0) t[511] = 0;
+  for (int d = 1; d < 512; d *= 2) {
+    o /= 2;
+    __syncthreads();
+    if (i >= d) continue;
+    const int a = o * (2 * i + 1) - 1, b = o * (2 * i + 2) - 1;
+    const float v = t[a];
+    t[a] = t[b], t[b] += v;
+  }
+  y[2 * i] = t[2 * i], y[2 * i + 1] = t[2 * i + 1];
+}
+"""
+
+
+def test_shared_addresses_whose_base_lies_below_zero_are_looked_at_where_they_are(tilewise: Tilewise, write: Write) -> None:
+    assert tilewise.json("check", write(SCAN), "--expect", "y = cumsum(x) - x", "--ignore", "perf.*")["findings"] == []
+    racing = SCAN.replace("o /= 2;\n    __syncthreads();", "o /= 2;")
+    findings = tilewise.json("check", write(racing), "--only", "race.*", code=1)["findings"]
+    assert {"race.shared.warp", "race.shared.raw"} <= {finding["kind"] for finding in findings}

@@ -29,6 +29,7 @@ static uint64_t part(uint64_t i, uint64_t first, uint64_t end) {
 static int touch_shared(const struct tw_screen* screen, uint64_t first, uint64_t end, uint32_t traits) {
     uint64_t *read = set_of(screen, READ), *written = set_of(screen, WRITTEN), *updated = set_of(screen, UPDATED);
     uint64_t *pending = set_of(screen, PENDING), *known = set_of(screen, KNOWN), found = 0;
+    if (end > screen->words * BITS) return 1;
     for (uint64_t i = first / BITS; i * BITS < end; ++i) {
         const uint64_t bits = part(i, first, end);
         if (traits & TW_UPDATES) {
@@ -72,8 +73,10 @@ void tw_screen_runs(struct tw_context* context, uint64_t base, const int32_t* ru
     int found = 0;
     if (is_shared || tw_space_of(base + (uint64_t)(int64_t)runs[0]) == TW_SHARED) {
         base -= is_shared ? 0 : TW_SHARED_WINDOW;
-        for (uint32_t i = 0; i < 2 * count; i += 2)
-            found |= touch_shared(context->screen, base + (uint64_t)(int64_t)runs[i], base + (uint64_t)(int64_t)runs[i + 1], traits);
+        for (uint32_t i = 0; i < 2 * count; i += 2) {
+            const uint64_t first = (uint32_t)(base + (uint64_t)(int64_t)runs[i]);  // an address of 32 bits: the base alone may lie below 0
+            found |= touch_shared(context->screen, first, first + (uint32_t)(runs[i + 1] - runs[i]), traits);
+        }
     } else if (is_store) {
         const struct tw_buffer* buffer = tw_find_buffer(context, base + (uint64_t)(int64_t)runs[0], 1);
         for (uint32_t i = 0; buffer && i < 2 * count; i += 2)
