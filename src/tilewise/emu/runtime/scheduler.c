@@ -98,10 +98,18 @@ static void start_block(struct tw_context* context, struct tw_block* block, uint
     }
 }
 
+// Where the local memory of a warp stands, for a kernel that has some.
+static void take_up_local(struct tw_context* context, uint64_t warp) {
+    const struct tw_block* block = context->block;
+    const uint64_t offset = warp * TW_LANES * context->local_bytes;
+    context->local = block->local + offset;
+    context->local_written = block->local_written ? block->local_written + offset / 4 : 0;
+}
+
 // Runs a block until none of its warps is left (TW_EXITED), all that can run let others go first (TW_YIELDED), or the run is to end.
 static uint32_t run_block(struct tw_context* context) {
     struct tw_block* block = context->block;
-    const uint64_t warps = context->warp_count, warp_local_bytes = TW_LANES * context->local_bytes;
+    const uint64_t warps = context->warp_count, local_bytes = context->local_bytes;
     int all_go = 0;  // all warps that are left came to the block's barrier together in the last round: it is complete
     for (;;) {
         uint32_t ran = 0, yielded = 0, waiting = 0, together = 0;
@@ -110,8 +118,7 @@ static uint32_t run_block(struct tw_context* context) {
             struct tw_warp* warp = tw_warp_at(context, index);
             if (warp->status == TW_EXITED || (warp->status == TW_AT_BARRIER && !all_go)) continue;
             context->warp_index = (uint32_t)index;
-            context->local = block->local + index * warp_local_bytes;
-            context->local_written = block->local_written ? block->local_written + index * warp_local_bytes / 4 : 0;
+            if (local_bytes) take_up_local(context, index);
             uint32_t status = warp->careful ? tw_run_apart(context, warp) : context->fast(context, warp);
             if (status != TW_AT_BLOCK_BARRIER) status = tw_run_on(context, warp, status);
             warp->status = status == TW_AT_BLOCK_BARRIER ? TW_AT_BARRIER : status;
