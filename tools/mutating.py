@@ -18,6 +18,7 @@ Change = tuple[str, str]
 
 _ORDERING = re.compile(r"\s*(__syncthreads|__syncwarp|cp_async_wait_group<\d+>|cp_async_commit_group)\(\);")
 _EXIT = re.compile(r"\s*if \(.*\) return;")
+_LEAVES = re.compile(r"\b(return|break);")
 _INCLUDE = re.compile(r'#include "(async_copy\.cuh)"')
 _COMPARISON = re.compile(r"(?<![\w.])([\w.]+(?: [-+*/%] [\w.]+)*) (<|<=|>=|>) ([\w.]+(?: [-+*/%] (?:[\w.]+|\([^()]*\)))*)")
 _ALIGNMENT = re.compile(r"\bis_aligned\([^()]*\)(?! \{)|\baligned(?= &&)")
@@ -124,11 +125,11 @@ def _nearest_code(lines: list[str], start: int, step: int) -> int | None:
 
 
 def drop_guards(code: str) -> Iterator[Change]:
-    """Each comparison that keeps a thread within the edges holds always; each clamp of a copy's size takes all of it."""
+    """Each comparison that keeps a thread within the edges lets it go on; each clamp of a copy's size takes all of it."""
     if code.lstrip().startswith("for "):
         return
+    held = "false" if _LEAVES.search(code) else "true"
     for found in _COMPARISON.finditer(code):
-        held = "true" if found[2] in ("<", "<=") else "false"
         yield f"{found[0]} is {held}", _replaced(code, found, held)
     for found in _ALIGNMENT.finditer(code):
         yield f"{found[0]} is true", _replaced(code, found, "true")

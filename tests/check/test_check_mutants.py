@@ -34,6 +34,7 @@ def mutant(name: str) -> Mutant:
     [
         (drop_guards, "if (row < M && col + q < N) x = y;", ["if (true && col + q < N) x = y;", "if (row < M && true) x = y;"]),
         (drop_guards, "if (row >= M || col >= N) return;", ["if (false || col >= N) return;", "if (row >= M || false) return;"]),
+        (drop_guards, "if (lines >= WIDTH && x) {", ["if (true && x) {"]),
         (drop_guards, "const bool b = is_aligned(B, ldb);", ["const bool b = true;"]),
         (drop_guards, "for (int k = 0; k < K; ++k) {", []),
         (shift_guards, "if (i >= BK * WIDTH) break;", ["if (i > BK * WIDTH) break;"]),
