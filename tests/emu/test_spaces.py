@@ -429,3 +429,21 @@ def test_accesses_of_32_bytes_and_of_one_long_register(block: int, space: str) -
     assert (emulation.counters.global_load_sectors, emulation.counters.requested_load_bytes) == (2 * block, 48 * block)
     rows = a.reshape(block, 8)
     np.testing.assert_array_equal(b.reshape(block, 8), np.hstack([rows[:, 4:], rows[:, 3::-1]]))
+
+
+@BLOCKS
+def test_a_value_stored_twice_at_places_that_the_run_decides_keeps_its_bits(block: int) -> None:
+    body = """
+    ld.param.u32 %r2, [a1];
+    mul.wide.u32 %rd5, %r2, 4;
+    mov.u64 %rd6, depot;
+    add.u64 %rd6, %rd6, %rd5;
+    cvt.rn.f32.u32 %f1, %r1;
+    st.local.f32 [%rd6], %f1;
+    st.local.f32 [%rd6+4], %f1;
+    ld.local.f32 %f2, [%rd6+4];
+    add.f32 %f2, %f2, %f1;
+    st.global.f32 [%rd1], %f2;
+    """
+    out, _ = run(body, 5, block=block, parameters="u64 u32")
+    np.testing.assert_array_equal(out.view(np.float32), 2.0 * np.arange(block, dtype=np.float32))

@@ -11,6 +11,7 @@ Three ways, from fast to careful:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import cast
 
@@ -357,7 +358,7 @@ class Memory:
     def _checked(self, step: Step, access: Access, base: Value, offset: int, values: list[Value]) -> list[Value]:
         """An access at scalar + offsets after something has happened in the block: its own check, the runtime as fallback."""
         lanes, offsets, address = self.lanes, offsets_of(base, offset), moved(self.lanes, base, offset)
-        self.prepare_fork(values)
+        values = self.prepare_fork(values)
         quick, slow, joined = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
         is_store, pointer = access.kind == "store", lanes.fresh("%pointer")
         group = Group(base.base(), access.space, is_store, 0, min(offsets), max(offsets) + access.bytes, pointer)
@@ -381,12 +382,13 @@ class Memory:
         lanes.label(joined)
         return [self.merge(a, quick, b, slow) for a, b in zip(done, fallback, strict=True)]
 
-    def prepare_fork(self, values: list[Value]) -> None:
-        """Make what both ways need before they part."""
+    def prepare_fork(self, values: list[Value]) -> list[Value]:
+        """Make what both ways need before they part; return values that keep to the ways what is made of them there."""
         for value in values:
             self.lanes.vector(value)
         for name in ("access", "resolve", "shared", "local", "histograms", *(VIEW_FIELDS if self.body.kernel.view else ())):
             self.body.context_field(name)
+        return [copy(value) for value in values]
 
     def _make(self, value: Value) -> None:
         """Load now what would be loaded where it is used: the ways meet behind it."""

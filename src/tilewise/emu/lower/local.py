@@ -58,7 +58,7 @@ class LocalMemory:
         """One address for all lanes that only the run tells: its own check, the runtime as fallback."""
         lanes = self.lanes
         self._count(step, access)
-        self.memory.prepare_fork(values)
+        values = self.memory.prepare_fork(values)
         quick, slow, joined = lanes.fresh("quick"), lanes.fresh("slow"), lanes.fresh("joined")
         inside = lanes.define(f"icmp ule i64 {offset.scalar}, {self.body.program.local_bytes - access.bytes}")
         low_bits = lanes.define(f"and i64 {offset.scalar}, {access.bytes - 1}")
