@@ -10,132 +10,16 @@ enum { CLOCK_END = UINT16_MAX, LOCATIONS = 1 << 14 };
 
 static const uint32_t MANY_SITES = UINT32_MAX;
 
-// -- clocks and knowledge: counted references to what never changes
-
-static void* allocate(uint64_t bytes) {
-    void* memory = calloc(1, bytes);
-    if (!memory) abort();
-    return memory;
-}
-
-static struct tw_clocks* make_clocks(uint64_t threads) {
-    struct tw_clocks* clocks = allocate(sizeof *clocks + threads * sizeof *clocks->of);
-    clocks->references = 1;
-    return clocks;
-}
-
-static struct tw_clocks* keep_clocks(struct tw_clocks* clocks) {
-    if (clocks) clocks->references += 1;
-    return clocks;
-}
-
-static void drop_clocks(struct tw_clocks* clocks) {
-    if (clocks && !--clocks->references) free(clocks);
-}
-
-static struct tw_knowledge* keep(struct tw_knowledge* knowledge) {
-    if (knowledge) knowledge->references += 1;
-    return knowledge;
-}
-
-static void drop(struct tw_knowledge* knowledge) {
-    if (!knowledge || --knowledge->references) return;
-    for (uint32_t i = 0; i < knowledge->count; ++i) drop_clocks(knowledge->known[i].clocks);
-    free(knowledge);
-}
-
-static const struct tw_known* find(const struct tw_knowledge* knowledge, uint64_t block) {
-    uint32_t low = 0, high = knowledge ? knowledge->count : 0;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (knowledge->known[middle].block == block) return &knowledge->known[middle];
-        if (knowledge->known[middle].block < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
-}
-
-static int clocks_cover(const struct tw_clocks* a, const struct tw_clocks* b, uint64_t threads) {
-    if (!b || a == b) return 1;
-    if (!a) return 0;
-    uint32_t beyond = 0;
-    for (uint64_t i = 0; i < threads; ++i) beyond |= b->of[i] > a->of[i];
-    return !beyond;
-}
-
-// Whether `a` knows all that `b` does.
-static int covers(const struct tw_knowledge* a, const struct tw_knowledge* b, uint64_t threads) {
-    if (!b || a == b) return 1;
-    for (uint32_t i = 0; i < b->count; ++i) {
-        const struct tw_known *other = &b->known[i], *mine = find(a, other->block);
-        if (!mine || mine->era < other->era) return 0;
-        if (mine->era == other->era && !clocks_cover(mine->clocks, other->clocks, threads)) return 0;
-    }
-    return 1;
-}
-
-static struct tw_clocks* join_clocks(struct tw_clocks* a, struct tw_clocks* b, uint64_t threads) {
-    if (clocks_cover(a, b, threads)) return keep_clocks(a);
-    if (clocks_cover(b, a, threads)) return keep_clocks(b);
-    struct tw_clocks* joined = make_clocks(threads);
-    for (uint64_t i = 0; i < threads; ++i) joined->of[i] = a->of[i] > b->of[i] ? a->of[i] : b->of[i];
-    return joined;
-}
-
-static struct tw_knowledge* make_knowledge(uint32_t capacity) {
-    struct tw_knowledge* knowledge = allocate(sizeof *knowledge + capacity * sizeof *knowledge->known);
-    knowledge->references = 1;
-    return knowledge;
-}
-
-static struct tw_knowledge* join(struct tw_knowledge* a, struct tw_knowledge* b, uint64_t threads) {
-    if (covers(a, b, threads)) return keep(a);
-    if (covers(b, a, threads)) return keep(b);
-    struct tw_knowledge* joined = make_knowledge(a->count + b->count);
-    for (uint32_t i = 0, j = 0; i < a->count || j < b->count;) {
-        const struct tw_known *x = i < a->count ? &a->known[i] : 0, *y = j < b->count ? &b->known[j] : 0;
-        const int both = x && y && x->block == y->block;
-        struct tw_known* to = &joined->known[joined->count++];
-        *to = !x || (y && (y->block < x->block || (both && y->era > x->era))) ? *y : *x;
-        to->clocks = both && x->era == y->era ? join_clocks(x->clocks, y->clocks, threads) : keep_clocks(to->clocks);
-        i += both || to->block == (x ? x->block : UINT64_MAX);
-        j += both || to->block == (y ? y->block : UINT64_MAX);
-    }
-    return joined;
-}
-
-// Replaces what stands at `place` by it and `more`.
-static void learn(struct tw_knowledge** place, struct tw_knowledge* more, uint64_t threads) {
-    if (covers(*place, more, threads)) return;
-    struct tw_knowledge* joined = join(*place, more, threads);
-    drop(*place);
-    *place = joined;
-}
-
-static void replace(struct tw_knowledge** place, struct tw_knowledge* by) {
-    drop(*place);
-    *place = by;
-}
-
 // -- what threads let others know
-
-static struct tw_knowledge* know_clocks(uint64_t block, uint32_t era, struct tw_clocks* clocks) {
-    struct tw_knowledge* knowledge = make_knowledge(1);
-    knowledge->count = 1;
-    knowledge->known[0] = (struct tw_known){block, era, clocks};
-    return knowledge;
-}
 
 // What a thread knew and had done at its clock in an era, with what its block knows.
 static struct tw_knowledge* content_of(const struct tw_context* context, uint32_t thread, uint32_t kind, struct tw_knowledge* knowledge,
                                        uint32_t era, uint32_t clock) {
-    struct tw_clocks* clocks = make_clocks(context->threads);
+    struct tw_clocks* clocks = tw_make_clocks(context->threads);
     clocks->of[thread] = clock;
-    struct tw_knowledge* own = know_clocks(context->block->number, era, clocks);
-    learn(&own, knowledge, context->threads);
-    learn(&own, context->block->order->knowledge[kind], context->threads);
+    struct tw_knowledge* own = tw_know_clocks(context->block->number, era, clocks);
+    tw_learn(&own, knowledge, context->threads);
+    tw_learn(&own, context->block->order->knowledge[kind], context->threads);
     return own;
 }
 
@@ -144,16 +28,16 @@ static void go_on(struct tw_thread* thread) { thread->clock += thread->clock < C
 // What lanes of the running warp know and have done.
 static struct tw_knowledge* publish(const struct tw_context* context, uint32_t lanes, uint32_t kind) {
     struct tw_thread* threads = context->block->order->threads + TW_LANES * context->warp_index;
-    struct tw_clocks* clocks = make_clocks(context->threads);
+    struct tw_clocks* clocks = tw_make_clocks(context->threads);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         clocks->of[TW_LANES * context->warp_index + lane] = threads[lane].clock;
     }
-    struct tw_knowledge* all = know_clocks(context->block->number, context->block->order->era, clocks);
+    struct tw_knowledge* all = tw_know_clocks(context->block->number, context->block->order->era, clocks);
     const struct tw_knowledge* last = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         struct tw_knowledge* more = threads[__builtin_ctz(rest)].knowledge[kind];
-        if (more != last) learn(&all, more, context->threads);
+        if (more != last) tw_learn(&all, more, context->threads);
         last = more;
     }
     return all;
@@ -163,7 +47,7 @@ static void teach(struct tw_context* context, uint64_t warp, uint32_t lanes, uin
     struct tw_order* order = context->block->order;
     for (uint32_t rest = knowledge ? lanes : 0; rest; rest &= rest - 1) {
         const uint64_t thread = TW_LANES * warp + (uint32_t)__builtin_ctz(rest);
-        learn(&order->threads[thread].knowledge[kind], knowledge, context->threads);
+        tw_learn(&order->threads[thread].knowledge[kind], knowledge, context->threads);
         order->has_knowledge = 1;
     }
 }
@@ -171,8 +55,8 @@ static void teach(struct tw_context* context, uint64_t warp, uint32_t lanes, uin
 // Makes a thread know what it has seen in flags and atomics of its block (0) or of others (1).
 static void take_in(const struct tw_context* context, struct tw_thread* thread, uint32_t scope) {
     if (!thread->seen[scope]) return;
-    learn(&thread->knowledge[TW_STRICT], thread->seen[scope], context->threads);
-    replace(&thread->seen[scope], 0);
+    tw_learn(&thread->knowledge[TW_STRICT], thread->seen[scope], context->threads);
+    tw_replace(&thread->seen[scope], 0);
     context->block->order->has_knowledge = 1;
 }
 
@@ -184,7 +68,7 @@ void tw_warp_sync(struct tw_context* context, struct tw_warp* warp, uint32_t mas
     for (uint32_t kind = 0; kind < TW_KINDS; ++kind) {
         struct tw_knowledge* all = publish(context, mask, kind);
         teach(context, context->warp_index, mask, kind, all);
-        drop(all);
+        tw_drop(all);
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1)
         go_on(&order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)]);
@@ -199,7 +83,7 @@ void tw_fence(struct tw_context* context, struct tw_warp* warp, uint32_t mask, u
         struct tw_thread* thread = &order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)];
         for (uint32_t scope = 0; scope < (is_of_block ? 1 : 2); ++scope) take_in(context, thread, scope);
         for (uint32_t scope = 0; scope < (is_of_block ? 1 : 2); ++scope) {
-            replace(&thread->fenced[scope].knowledge, keep(thread->knowledge[TW_STRICT]));
+            tw_replace(&thread->fenced[scope].knowledge, tw_keep(thread->knowledge[TW_STRICT]));
             thread->fenced[scope].era = order->era;
             thread->fenced[scope].clock = thread->clock;
         }
@@ -229,7 +113,7 @@ static struct tw_location* slot_of(const struct tw_locations* locations, uint64_
 
 static void grow(struct tw_locations* locations) {
     struct tw_locations larger = {locations->count, locations->capacity ? 2 * locations->capacity : 64, 0};
-    larger.slots = allocate(larger.capacity * sizeof *larger.slots);
+    larger.slots = tw_zeroed(larger.capacity * sizeof *larger.slots);
     for (uint64_t i = 0; i < locations->capacity; ++i)
         if (locations->slots[i].is_taken) *slot_of(&larger, locations->slots[i].key) = locations->slots[i];
     free(locations->slots);
@@ -237,7 +121,7 @@ static void grow(struct tw_locations* locations) {
 }
 
 static struct tw_location* locate(struct tw_watch* watch, uint64_t key, int is_made) {
-    if (!watch->locations) watch->locations = allocate(sizeof *watch->locations);
+    if (!watch->locations) watch->locations = tw_zeroed(sizeof *watch->locations);
     struct tw_locations* locations = watch->locations;
     if (2 * locations->count >= locations->capacity) grow(locations);
     struct tw_location* location = slot_of(locations, key);
@@ -250,7 +134,7 @@ static struct tw_location* locate(struct tw_watch* watch, uint64_t key, int is_m
 
 void tw_free_locations(struct tw_watch* watch) {
     for (uint64_t i = 0; watch->locations && i < watch->locations->capacity; ++i)
-        for (uint32_t kind = 0; kind < TW_KINDS; ++kind) drop(watch->locations->slots[i].knowledge[kind]);
+        for (uint32_t kind = 0; kind < TW_KINDS; ++kind) tw_drop(watch->locations->slots[i].knowledge[kind]);
     if (watch->locations) free(watch->locations->slots);
     free(watch->locations);
     watch->locations = 0;
@@ -277,15 +161,15 @@ static void write_location(struct tw_context* context, struct tw_location* locat
     struct tw_knowledge* weak = 0;
     if (is_weak_kept) weak = content_of(context, thread, TW_WEAK, own->knowledge[TW_WEAK], context->block->order->era, own->clock);
     if (traits & TW_UPDATES) {
-        if (released) learn(&released, location->knowledge[TW_STRICT], context->threads);
-        if (weak) learn(&weak, location->knowledge[TW_WEAK], context->threads);
+        if (released) tw_learn(&released, location->knowledge[TW_STRICT], context->threads);
+        if (weak) tw_learn(&weak, location->knowledge[TW_WEAK], context->threads);
     }
     if (released || !(traits & TW_UPDATES)) {
-        replace(&location->knowledge[TW_STRICT], released);
+        tw_replace(&location->knowledge[TW_STRICT], released);
         location->is_of_block = is_of_block;
         location->block = context->block->number;
     }
-    replace(&location->knowledge[TW_WEAK], weak);
+    tw_replace(&location->knowledge[TW_WEAK], weak);
     go_on(own);
 }
 
@@ -298,7 +182,7 @@ void tw_synchronise(struct tw_context* context, uint32_t lane, uint64_t key, uin
     if (traits & TW_READS) {
         const int is_same_block = location->block == context->block->number;
         struct tw_thread* own = &context->block->order->threads[thread];
-        if (is_same_block || !location->is_of_block) learn(&own->seen[!is_same_block], location->knowledge[TW_STRICT], context->threads);
+        if (is_same_block || !location->is_of_block) tw_learn(&own->seen[!is_same_block], location->knowledge[TW_STRICT], context->threads);
         if (traits & TW_ACQUIRES) take_in(context, own, 0);
         if (traits & TW_ACQUIRES && !(traits & TW_OF_BLOCK)) take_in(context, own, 1);
         teach(context, context->warp_index, 1u << lane, TW_WEAK, location->knowledge[TW_WEAK]);
@@ -317,15 +201,15 @@ void tw_watch_arrival(struct tw_context* context, uint32_t barrier, uint32_t sit
     if (!context->block->barriers[barrier].threads) return;
     for (uint32_t kind = 0; kind < TW_KINDS; ++kind) {
         struct tw_knowledge* all = publish(context, lanes, kind);
-        learn(&order->arrived[barrier][kind], all, context->threads);
-        drop(all);
+        tw_learn(&order->arrived[barrier][kind], all, context->threads);
+        tw_drop(all);
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
         go_on(&order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)]);
 }
 
 static void forget_arrivals(struct tw_order* order, uint32_t barrier) {
-    for (uint32_t kind = 0; kind < TW_KINDS; ++kind) replace(&order->arrived[barrier][kind], 0);
+    for (uint32_t kind = 0; kind < TW_KINDS; ++kind) tw_replace(&order->arrived[barrier][kind], 0);
 }
 
 // All threads have waited at a barrier, at the instruction `site` or at several.
@@ -335,8 +219,8 @@ static void begin_era(const struct tw_context* context, struct tw_order* order, 
         thread->clock = 1;
         take_in(context, thread, 0);
         for (uint32_t kind = 0; order->has_knowledge && kind < TW_KINDS; ++kind) {
-            learn(&order->knowledge[kind], thread->knowledge[kind], context->threads);
-            replace(&thread->knowledge[kind], 0);
+            tw_learn(&order->knowledge[kind], thread->knowledge[kind], context->threads);
+            tw_replace(&thread->knowledge[kind], 0);
         }
     }
     order->has_knowledge = 0;
@@ -389,7 +273,7 @@ int tw_is_known(const struct tw_context* context, uint32_t kind, uint32_t thread
     if (block == context->block->number && (era < order->era || tw_thread_of(entry) == thread)) return 1;
     const struct tw_knowledge* sources[] = {order->threads[thread].knowledge[kind], order->knowledge[kind]};
     for (uint32_t i = 0; i < 2; ++i) {
-        const struct tw_known* known = find(sources[i], block);
+        const struct tw_known* known = tw_known_of(sources[i], block);
         if (!known || known->era < era) continue;
         if (known->era > era || (known->clocks && known->clocks->of[tw_thread_of(entry)] >= entry.clock)) return 1;
     }
@@ -398,24 +282,24 @@ int tw_is_known(const struct tw_context* context, uint32_t kind, uint32_t thread
 
 struct tw_order* tw_make_order(const struct tw_context* context) {
     const uint64_t threads = TW_LANES * context->warp_count;
-    struct tw_order* order = allocate(sizeof *order + threads * sizeof *order->threads);
-    order->missed = allocate(threads * sizeof *order->missed);
-    order->executed = allocate(context->warp_count * context->watch->site_count * sizeof *order->executed);
+    struct tw_order* order = tw_zeroed(sizeof *order + threads * sizeof *order->threads);
+    order->missed = tw_zeroed(threads * sizeof *order->missed);
+    order->executed = tw_zeroed(context->warp_count * context->watch->site_count * sizeof *order->executed);
     return order;
 }
 
 static void forget(const struct tw_context* context, struct tw_order* order) {
     for (uint64_t i = 0; i < TW_LANES * context->warp_count; ++i) {
         struct tw_thread* thread = &order->threads[i];
-        for (uint32_t kind = 0; kind < TW_KINDS; ++kind) replace(&thread->knowledge[kind], 0);
+        for (uint32_t kind = 0; kind < TW_KINDS; ++kind) tw_replace(&thread->knowledge[kind], 0);
         for (uint32_t scope = 0; scope < 2; ++scope) {
-            drop(thread->fenced[scope].knowledge);
+            tw_drop(thread->fenced[scope].knowledge);
             thread->fenced[scope] = (struct tw_fenced){0};
-            replace(&thread->seen[scope], 0);
+            tw_replace(&thread->seen[scope], 0);
         }
         thread->clock = 1;
     }
-    for (uint32_t kind = 0; kind < TW_KINDS; ++kind) replace(&order->knowledge[kind], 0);
+    for (uint32_t kind = 0; kind < TW_KINDS; ++kind) tw_replace(&order->knowledge[kind], 0);
     for (uint32_t barrier = 0; barrier < TW_BARRIERS; ++barrier) forget_arrivals(order, barrier);
 }
 

@@ -1,5 +1,5 @@
-// What is remembered of accesses, and of what orders them: shared by order.c (happens-before), cells.c (accesses to each word) and shadow.c
-// (what they are asked).
+// What is remembered of accesses, and of what orders them: shared by knowledge.c and order.c (happens-before), cells.c (accesses to each
+// word) and shadow.c (what they are asked).
 #pragma once
 
 #include "tilewise.h"
@@ -98,6 +98,16 @@ struct tw_touch {
 static inline uint32_t tw_thread_of(struct tw_entry entry) { return entry.who & 1023; }
 static inline uint32_t tw_bytes_of(struct tw_entry entry) { return entry.who >> 10 & 15; }
 static inline uint32_t tw_is_pending(struct tw_entry entry) { return entry.who >> 14 & 1; }
+
+// knowledge.c
+void* tw_zeroed(uint64_t bytes);
+struct tw_clocks* tw_make_clocks(uint64_t threads);
+struct tw_knowledge* tw_know_clocks(uint64_t block, uint32_t era, struct tw_clocks*);
+struct tw_knowledge* tw_keep(struct tw_knowledge*);
+void tw_drop(struct tw_knowledge*);
+void tw_replace(struct tw_knowledge** place, struct tw_knowledge* by);
+void tw_learn(struct tw_knowledge** place, struct tw_knowledge* more, uint64_t threads);
+const struct tw_known* tw_known_of(const struct tw_knowledge*, uint64_t block);
 
 // order.c
 int tw_is_known(const struct tw_context*, uint32_t kind, uint32_t thread, uint64_t block, uint32_t era, struct tw_entry);
