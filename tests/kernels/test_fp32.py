@@ -12,7 +12,7 @@ import pytest
 from tilewise.build.nvrtc import compile_source
 from tilewise.core.launch import Launch
 from tilewise.core.problem import LAYOUTS, Layout, Problem
-from tilewise.cost.fp32 import FLAT, LARGE, MIDDLE, SMALL, TINY, Tiling, estimate_tiled, share_out
+from tilewise.cost.fp32 import CROWDED, FLAT, LARGE, MIDDLE, SMALL, TINY, WIDE, Tiling, estimate_tiled, share_out
 from tilewise.emu.machine import emulate
 from tilewise.hw.device import Device
 from tilewise.hw.device_file import find_device
@@ -30,7 +30,7 @@ from tilewise.kernels.fp32 import (
 )
 
 Floats = npt.NDArray[np.float32]
-TILINGS = {"large": LARGE, "middle": MIDDLE, "small": SMALL, "flat": FLAT, "tiny": TINY}
+TILINGS = {"wide": WIDE, "large": LARGE, "crowded": CROWDED, "middle": MIDDLE, "small": SMALL, "flat": FLAT, "tiny": TINY}
 UNWRITTEN = np.float32(np.nan)
 
 
@@ -113,9 +113,17 @@ def whole(tiling: Tiling, problem: Problem) -> Cut:
     return Cut(tile_count(tiling.tiles.tile, problem), 0, 0)
 
 
+QUICK = (("flat", "rc"), ("small", "rc"), *(("tiny", layout) for layout in LAYOUTS))
+"""Tilings that are compiled for this CPU in two seconds; the larger a thread tile, the longer."""
+
+
 @pytest.mark.parametrize(
     ("name", "layout"),
-    [("large", "rr"), ("large", "rc"), ("middle", "cr"), ("small", "cc"), ("flat", "rc"), *(("tiny", each) for each in LAYOUTS)],
+    [
+        pytest.param(name, layout, marks=() if (name, layout) in QUICK else pytest.mark.slow)
+        for name in TILINGS
+        for layout in LAYOUTS
+    ],
 )
 def test_tiles_are_right_round_their_edges(name: str, layout: Layout) -> None:
     tiling, tile = TILINGS[name], TILINGS[name].tiles.tile
@@ -159,7 +167,7 @@ def test_same_bits_whatever_runs_first() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("rows", [1, 3, 16])
+@pytest.mark.parametrize("rows", [1, 3, pytest.param(16, marks=pytest.mark.slow)])
 def test_few_rows_or_columns_are_right(rows: int, layout: Layout, h200: Device) -> None:
     for lines, K, pads, offsets, splits in (
         (140, 260, (0, 0, 0), (0, 0, 0), 1),
@@ -174,9 +182,10 @@ def test_few_rows_or_columns_are_right(rows: int, layout: Layout, h200: Device) 
             product.assert_right()
 
 
-def test_random_problems(h200: Device) -> None:
+@pytest.mark.parametrize(("count", "names"), [(8, ["tiny"]), pytest.param(24, ["tiny", "flat", "small"], marks=pytest.mark.slow)])
+def test_random_problems(count: int, names: list[str], h200: Device) -> None:
     draw = random.Random(11)
-    for _ in range(12):
+    for _ in range(count):
         M, N, K = (draw.choice((draw.randint(1, 40), draw.randint(1, 150), 64, 128)) for _ in range(3))
         problem = Problem(M, N, K, layout=draw.choice(LAYOUTS))
         pads, offsets = ([draw.choice((0, 0, 1, 4, 7)) for _ in range(3)] for _ in range(2))
@@ -184,7 +193,7 @@ def test_random_problems(h200: Device) -> None:
         if min(problem.M, problem.N) <= 16 and draw.random() < 0.5:
             product.run(product.few(share_out(problem, h200)))
         else:
-            tiling = draw.choice((TINY, FLAT))
+            tiling = TILINGS[draw.choice(names)]
             cut = draw.choice((whole, halves, lambda tiling, problem: estimate_tiled(tiling, problem, h200).cut))
             product.run(product.tiled(tiling, cut(tiling, problem)))
         product.assert_right()

@@ -36,7 +36,8 @@ class BenchRow:
     """The ninetieth."""
     kernel: str
     """What ours ran: rung and tiles."""
-    max_relative_error: float
+    max_relative_error: float | None
+    """None in a file that was made from a printed table, which does not have it."""
     correct: bool
     """Whether ours is within the tolerance of core/compare.py, every element of it checked before timing."""
     peer_correct: bool

@@ -9,6 +9,7 @@ from tilewise.core.errors import TilewiseError
 from tilewise.core.plan import TilePlan
 from tilewise.core.problem import Problem
 from tilewise.cost.fp32 import (
+    CROWDED,
     FLAT,
     LARGE,
     LAUNCH_SECONDS,
@@ -16,6 +17,7 @@ from tilewise.cost.fp32 import (
     SMALL,
     START_SECONDS,
     TINY,
+    WIDE,
     Tiling,
     estimate_few,
     estimate_tiled,
@@ -121,8 +123,10 @@ def _rejected(kernel: str, tile: TilePlan, reasons: tuple[str, ...]) -> Candidat
 RULES: tuple[Make, ...] = (
     _few("dot", "reads the long operand once, along k, with as many multiply-adds a word as C has rows or columns."),
     _few("columns", "reads the long operand once, across k, with as many multiply-adds a word as C has rows or columns."),
-    _tiles(LARGE, "asks the least of memory and issue slots, at 128 multiply-adds for 24 words from shared memory."),
+    _tiles(WIDE, "asks the least of shared memory and the L2: for B as memory has it, row after row."),
+    _tiles(LARGE, "copies k-steps of 8 in a ring of four, which hides best what transposing copies cost."),
     _tiles(MIDDLE, "wastes less on a C that is no multiple of larger tiles, or has few rows."),
+    _tiles(CROWDED, "has the same tile with twice the threads, for few rows and a k that is not long."),
     _tiles(SMALL, "gives more SMs a block than larger tiles do."),
     _tiles(FLAT, "wastes least on a C of up to 32 rows."),
     _tiles(TINY, "has the shortest way from the first k-step to the last."),
