@@ -2,7 +2,7 @@
 
     python benchmarks/bench_check.py [--processes 3] [--json]
 
-Each of several fresh processes measures, on one thread:
+Each of several fresh processes measures, on one thread, with an empty cache:
 
 - r03 unoptimised with races, bounds and uninitialised reads looked for, at the first of 256^3, 512^3, ... that takes two seconds,
   in multiply-adds per CPU second, the compiling beside it;
@@ -83,7 +83,9 @@ def main() -> None:
     figures: dict[str, list[float]] = {}
     for number in range(arguments.processes):
         command = [sys.executable, __file__, "--child"]
-        child = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True, text=True)
+        with tempfile.TemporaryDirectory() as cache:
+            environment = os.environ | ONE_THREAD | {"TILEWISE_CACHE_DIR": cache}
+            child = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
         sample = json.loads(child.stdout) | measure_oclgrind() | measure_cold()
         print(f"process {number + 1} of {arguments.processes}: {sample}", file=sys.stderr)
         for name, figure in sample.items():
