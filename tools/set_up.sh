@@ -37,7 +37,7 @@ if ! works || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         exit 1
     fi
 fi
-echo "Setting up $venv with pip"
+echo "Setting up $venv with pip: a minute or two"
 [ -t 1 ] || quiet=--quiet # pip's lines are progress for a person, noise in a log
 # The environment variables pin the build environment too: one name for pip before 25.3, one for later.
 PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \

@@ -66,6 +66,7 @@ def test_comment_at_the_call_ignores_what_was_inlined() -> None:
     [
         ("race.benign", r"^dir/k\.cu:1: tilewise-ignore without a reason"),
         ("race.benign --", "without a reason"),
+        ("race.shared -- family", r"fits no kind of finding\. Did you mean race\.shared\.\*\?"),
         ("race.bening -- typo", r"^dir/k\.cu:1: .*fits no kind of finding\. Did you mean race\.benign"),
     ],
 )

@@ -92,6 +92,32 @@ def test_clean_report_is_short_and_nothing_steers_the_terminal() -> None:
     assert not {"\x1b", "\x07"} & set("".join(shown(Report((hostile,), COVERAGE, None))))
 
 
+def test_sentences_break_between_words_on_a_terminal_and_not_in_a_file() -> None:
+    long = finding(Place("k.cu", 3), message=" ".join(["word"] * 30), fix=" ".join(["mend"] * 30))
+    console = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
+    render_check(Report((long,), COVERAGE, None), SOURCES, console)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    words = [line for line in lines if "word" in line]
+    assert max(map(len, lines)) <= 60
+    assert [line.startswith("    word") for line in words] == [False] + [True] * (len(words) - 1)
+    assert all(line.startswith("    ") for line in lines if "mend" in line)
+    assert " ".join(long.message.split()) in shown(Report((long,), COVERAGE, None))[0]
+
+
+def test_lines_keep_their_figures_in_a_narrow_terminal() -> None:
+    site = SiteCounters("global", "load", "k.cu", 2, "ld", requests=71400, bytes=8161000, transactions=155000, worst=4)
+    source = {"k.cu": f"\n{'sum += a * b; ' * 9}\n"}
+    console = Console(file=io.StringIO(), width=80)
+    render_lines(Counters(sites=(site,)), source, console)
+    assert isinstance(console.file, io.StringIO)
+    head, row = [line for line in console.file.getvalue().splitlines() if line.strip()][:2]
+    assert head.split() == ["line", "memory", "requested", "share", "requests", "each", "conflict", "source"]
+    assert row.split()[:9] == ["2", "global", "8.161", "MB", "100", "%", "71,400", "2.17", "-"]
+    assert len(row) <= 80
+    assert row.rstrip().endswith("…")
+
+
 def test_lines_are_ordered_by_what_they_request() -> None:
     sites = (
         SiteCounters("global", "load", "k.cu", 2, "ld", requests=10, bytes=1280, transactions=40, worst=4),

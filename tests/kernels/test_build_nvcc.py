@@ -10,7 +10,7 @@ import pytest
 
 from tilewise.build import nvcc
 from tilewise.core.errors import CompileError, TilewiseError
-from tilewise.engine.kernel_file import BuildOptions, build, open_file
+from tilewise.engine.kernel_file import BuildOptions, build, list_kernels, open_file
 
 PROGRAM = """\
 #include <vector>
@@ -53,6 +53,20 @@ def test_device_code_has_the_file_s_own_lines(program: Path) -> None:
     assert ".loc\t1 2 " in module.ptx
     assert [kernel.registers > 0 for kernel in module.resources] == [True]
     assert module.compiler.startswith("nvcc 1")
+
+
+@with_nvcc
+@pytest.mark.slow
+def test_template_s_instance_is_compiled_and_a_wrong_one_is_the_command_line_s(tmp_path: Path) -> None:
+    path = tmp_path / "program.cu"
+    path.write_text("#include <stdio.h>\nnamespace ns {\ntemplate <int T> __global__ void k(float* x) { x[0] = T; }\n}\n")
+    file = open_file(path)
+    module = build(file, BuildOptions(assembled=True), "ns::k<16>")
+    assert [entry.shown for entry in list_kernels(module)] == ["ns::k<16>"]
+    assert f'.file\t1 "{path}"' in module.ptx
+    assert [kernel.registers > 0 for kernel in module.resources] == [True]
+    with pytest.raises(CompileError, match=r'--kernel\(1\): error: identifier "nothing" is undefined'):
+        build(file, BuildOptions(), "ns::k<nothing>")
 
 
 @with_nvcc

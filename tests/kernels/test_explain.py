@@ -191,6 +191,7 @@ def test_command_line_shows_lists_and_json(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         (["tilling"], "there is no topic 'tilling'. Did you mean tiling"),
+        (["zzz"], "there is no topic 'zzz'. tilewise explain lists them."),
         (["r30"], "Did you mean r0"),
         (["tiling", "--tile", "12"], "tile = 12 is not a side"),
         (["tiling", "--m", "0"], "M = 0 is not a whole number of at least 1"),

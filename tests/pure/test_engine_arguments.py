@@ -248,7 +248,7 @@ def test_arguments_that_do_not_fit_are_refused(text: str, parameter: str, said: 
 
 
 def test_wrong_number_of_arguments_names_both_lists() -> None:
-    with pytest.raises(TilewiseError, match=r"the kernel has 2 parameters \(u64 pointer, f32\) and 1 arguments are given \(A\)"):
+    with pytest.raises(TilewiseError, match=r"the kernel takes 2 arguments \(u64 pointer, f32\), not 1 \(A\)"):
         bind("A=f32[4]", parameters=f"{POINTER.format(0)}, .param .f32 a")
 
 

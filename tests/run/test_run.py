@@ -208,7 +208,7 @@ def test_architecture_is_the_devices_or_as_given(tilewise: Tilewise, write: Writ
         (["--out", "y"], "no array argument is called 'y'. There is x"),
         (["--out", "x=x.txt"], "give the name of a .npy file"),
         (["--out", "x=/nowhere/x.npy"], "cannot be written: No such file"),
-        (["--arg", "n=1"], "the kernel has 1 parameters (u64) and 2 arguments are given (x, n)"),
+        (["--arg", "n=1"], "the kernel takes 1 argument (u64), not 2 (x, n)"),
         (["--grid", "0"], "--grid, column 1: give 1 to 2147483647"),
         (["--grid", "1,1,1,1"], "--grid, column 6"),
         (["--block", "2048"], "a block has at most 1024"),

@@ -27,6 +27,8 @@ _HOST = re.compile(
     re.MULTILINE,
 )
 """What NVRTC cannot compile: launches, main, and headers of the host. C++'s own headers have no suffix, CUDA's have one."""
+_COUNTED = "detected in the compilation of"
+"""In nvcc's last line, which counts the errors."""
 _VERSION = re.compile(r"\bV(\d+\.\d+)")
 
 
@@ -49,8 +51,12 @@ def find_host_code(text: str) -> HostCode | None:
     return HostCode(what, line)
 
 
-def compile_with_nvcc(source: KernelSource, host: HostCode, arch: str, options: Sequence[str], time_limit_s: float) -> Module:
+def compile_with_nvcc(
+    source: KernelSource, host: HostCode, arch: str, options: Sequence[str], *, names: Sequence[str] = (), time_limit_s: float
+) -> Module:
     """Compile the device code of a file on disk; `arch` is sm_XX, or compute_XX for PTX alone.
+
+    The instances of templates that `names` has, such as "mm<16>", will be in the module.
 
     Raises CompileError, and TilewiseError where nvcc is missing or takes longer than `time_limit_s`.
     """
@@ -68,14 +74,23 @@ def compile_with_nvcc(source: KernelSource, host: HostCode, arch: str, options: 
     common = [*_flags(source), *options]
     with tempfile.TemporaryDirectory(prefix="tilewise-") as folder:
         ptx_path, cubin_path = Path(folder, "out.ptx"), Path(folder, "out.cubin")
-        log = _run([nvcc, "-ptx", f"-arch={virtual}", *common, "-o", str(ptx_path), source.name], source, time_limit_s)
+        path = _with_instances(source, names, Path(folder)) if names else source.name
+        log = _run([nvcc, "-ptx", f"-arch={virtual}", *common, "-o", str(ptx_path), path], source, time_limit_s)
         ptx = ptx_path.read_text(errors="replace")
         cubin = None
         if arch != virtual:
-            _run([nvcc, "-cubin", f"-arch={arch}", *common, "-o", str(cubin_path), source.name], source, time_limit_s)
+            _run([nvcc, "-cubin", f"-arch={arch}", *common, "-o", str(cubin_path), path], source, time_limit_s)
             cubin = cubin_path.read_bytes()
     resources = read_resources(cubin) if cubin else ()
     return Module(source.name, arch, _with_name(ptx, source.name), cubin, resources, _version(nvcc), log)
+
+
+def _with_instances(source: KernelSource, names: Sequence[str], folder: Path) -> str:
+    """Write a file that includes the source and takes the addresses of templates' instances, which makes nvcc compile them."""
+    asked = [f"[[maybe_unused]] static auto* const tilewise_kernel_{i} = &{name};" for i, name in enumerate(names)]
+    path = folder / "instances.cu"
+    path.write_text("\n".join([f'#include "{Path(source.name).resolve()}"', '#line 1 "--kernel"', *asked, ""]))
+    return str(path)
 
 
 def _find_nvcc() -> str | None:
@@ -106,7 +121,11 @@ def _run(command: Sequence[str], source: KernelSource, time_limit_s: float) -> s
                 os.killpg(child.pid, signal.SIGKILL)
     log = said.decode(errors="replace")
     if child.returncode:
-        errors = [line for line in log.splitlines() if "error" in line] or log.splitlines() or ["it said nothing"]
+        errors = (
+            [line for line in log.splitlines() if "error" in line and _COUNTED not in line]
+            or log.splitlines()
+            or ["it said nothing"]
+        )
         raise CompileError("\n".join([f"{source.name} does not compile with nvcc.", *errors[:SHOWN]]), log)
     return log
 

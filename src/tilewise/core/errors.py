@@ -45,8 +45,13 @@ class KernelFault(TilewiseError):
         self.printed = printed
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return " Did you mean x?" for the closest of the known words, else the list of them, to end an error message with."""
+def nearest(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """Return " Did you mean x?" for the closest of the known words, to end an error message with.
+
+    Where none is close, the list of them, or the sentence `otherwise` where they are too many for a list.
+    """
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=2, cutoff=0.5)
-    return f" Did you mean {' or '.join(close)}?" if close else f" There is {', '.join(known)}."
+    if close:
+        return f" Did you mean {' or '.join(close)}?"
+    return f" There is {', '.join(known)}." if otherwise is None else f" {otherwise}"

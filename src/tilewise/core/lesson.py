@@ -185,7 +185,7 @@ def explain(name: str, question: Question) -> Lesson:
     Raises TilewiseError for an unknown topic, with the nearest ones, and for a choice that the topic does not take.
     """
     if name not in TOPICS:
-        raise TilewiseError(f"there is no topic {name!r}.{nearest(name, TOPICS)}")
+        raise TilewiseError(f"there is no topic {name!r}.{nearest(name, TOPICS, 'tilewise explain lists them.')}")
     topic = TOPICS[name]
     unused = sorted(question.chosen - topic.takes)
     if unused:

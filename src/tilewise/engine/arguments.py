@@ -103,8 +103,9 @@ def bind_arguments(facts: LaunchFacts, parameters: Sequence[Variable], names: Ma
     if len(facts.args) != len(parameters):
         given = ", ".join(argument.name for argument in facts.args) or "none"
         takes = ", ".join(map(describe_parameter, parameters)) or "none"
+        many = "s" * (len(parameters) != 1)
         raise TilewiseError(
-            f"the kernel has {len(parameters)} parameters ({takes}) and {len(facts.args)} arguments are given ({given}): "
+            f"the kernel takes {len(parameters)} argument{many} ({takes}), not {len(facts.args)} ({given}): "
             "give one --arg each, in order."
         )
     shapes = [plan_argument(argument, names) for argument in facts.args]

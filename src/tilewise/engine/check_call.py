@@ -127,7 +127,10 @@ class _Given:
         parameters = builds.first.parameters
         if len(args) != len(parameters):
             takes = ", ".join(map(describe_parameter, parameters)) or "none"
-            raise TilewiseError(f"the kernel has {len(parameters)} parameters ({takes}) and {len(args)} arguments are given.")
+            many = "s" * (len(parameters) != 1)
+            raise TilewiseError(
+                f"the kernel takes {len(parameters)} argument{many} ({takes}), not {len(args)}: give args one each."
+            )
         named = args if isinstance(args, Mapping) else dict(zip(_names(builds), args, strict=True))
         self._values = tuple(named.items())
         self._numbers = {label: value for label, value in self._values if isinstance(value, int)}

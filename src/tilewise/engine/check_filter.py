@@ -100,7 +100,9 @@ def _fits(kind: str, patterns: Iterable[str]) -> bool:
 def _require_kind(pattern: str, what: str, where: str | None) -> None:
     known = kinds()
     if not any(fnmatchcase(kind, pattern) for kind in known):
-        raise TilewiseError(f"{what} fits no kind of finding.{nearest(pattern, known)}", where=where)
+        is_family = any(kind.startswith(f"{pattern}.") for kind in known)
+        hint = f" Did you mean {pattern}.*?" if is_family else nearest(pattern, known)
+        raise TilewiseError(f"{what} fits no kind of finding.{hint}", where=where)
 
 
 # -- comments

@@ -120,10 +120,10 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     )
     arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
     flags = _unoptimised_flags(options) if options.unoptimised else ()
+    names = (kernel,) if kernel is not None and "<" in kernel else ()
     host = find_host_code(source.text) if file.source is None else None
     if host is not None:
-        return compile_with_nvcc(source, host, arch, flags, options.time_limit_s)
-    names = (kernel,) if kernel is not None and "<" in kernel else ()
+        return compile_with_nvcc(source, host, arch, flags, names=names, time_limit_s=options.time_limit_s)
     return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
 
 

@@ -26,8 +26,12 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 VERDICT_STYLES = {"clean": "bold green", "findings": "bold red", "incomplete": "bold yellow"}
 JUDGED_OPTIMISED = "perf."
 """Kinds that are judged on the optimised build alone."""
+INDENT = " " * 4
 SHOWN_LINES = 8
 """Places of one finding."""
+LINE_COLUMNS = ("line", "memory", "requested", "share", "requests", "each", "conflict")
+"""Of the table of lines, all but the source, which takes what is left of the width."""
+LEAST_SOURCE_WIDTH = 12
 SHOWN_PRINTED = 20
 """Lines that the kernel printed."""
 
@@ -54,15 +58,22 @@ def _render_finding(finding: Finding, sources: Sources, console: Console) -> Non
     head.append(finding.severity, STYLES[finding.severity])
     head.append(strip_controls(f" {finding.kind}{build}: "), "bold")
     head.append(strip_controls(finding.message))
-    console.print(head, soft_wrap=True)
+    _print_sentence(head, console, first="")
     for place in finding.lines[:SHOWN_LINES]:
         _render_place(place, sources, console)
     if len(finding.lines) > SHOWN_LINES:
         console.print(plain(f"    and {len(finding.lines) - SHOWN_LINES} more lines"))
     if finding.threads:
-        console.print(plain(f"    {_who(finding)}", "dim"), soft_wrap=True)
-    console.print(plain(f"    fix: {finding.fix}", "green"), soft_wrap=True)
+        _print_sentence(plain(_who(finding), "dim"), console)
+    _print_sentence(plain(f"fix: {finding.fix}", "green"), console)
     console.print()
+
+
+def _print_sentence(sentence: Text, console: Console, *, first: str = INDENT) -> None:
+    """Print a sentence, broken between words where it is a terminal's; a file gets one line, to be searched."""
+    lines = sentence.wrap(console, max(1, console.width - len(INDENT))) if console.is_terminal else [sentence]
+    for number, line in enumerate(lines):
+        console.print(Text(INDENT if number else first) + line, soft_wrap=True)
 
 
 def _render_place(place: Place, sources: Sources, console: Console) -> None:
@@ -132,11 +143,11 @@ def _render_coverage(report: Report, console: Console) -> None:
     )
     builds = f", {' and '.join(coverage.builds)} build{'s' * (len(coverage.builds) != 1)}" if coverage.builds else ""
     shape = f"grid {_index(launch.grid)}, block {_index(launch.block)}"
-    console.print(plain(f"{launch.kernel}: {shape}: {blocks} blocks{builds}"), soft_wrap=True)
+    _print_sentence(plain(f"{launch.kernel}: {shape}: {blocks} blocks{builds}"), console, first="")
     for sentence in coverage.unchecked:
-        console.print(plain(f"not checked: {sentence}", "yellow"), soft_wrap=True)
+        _print_sentence(plain(f"not checked: {sentence}", "yellow"), console, first="")
     for sentence in coverage.skipped:
-        console.print(plain(f"left out: {sentence}", "dim"), soft_wrap=True)
+        _print_sentence(plain(f"left out: {sentence}", "dim"), console, first="")
 
 
 # -- lines
@@ -150,15 +161,19 @@ def render_lines(counters: Counters, sources: Sources, console: Console) -> None
             groups.setdefault((site.file, site.line, site.space), []).append(site)
     whole = sum(site.bytes for site in counters.sites)
     is_one_file = len({file for file, _, _ in groups}) == 1
-    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
-    for column in ("line", "memory", "requested", "share", "requests", "each", "conflict"):
-        table.add_column(
-            plain(column, "bold"), justify="left" if column == "memory" else "right", no_wrap=True, min_width=len(column)
-        )
-    table.add_column(plain("source", "bold"), no_wrap=True, overflow="ellipsis", ratio=1)
+    rows = []
     for (file, line, space), sites in sorted(groups.items(), key=lambda item: -sum(site.bytes for site in item[1])):
         where = str(line) if is_one_file else f"{file.rpartition('/')[2] or 'PTX'}:{line}"
-        table.add_row(*map(plain, (where, space, *_figures(space, sites, whole), _line(Place(file, line), sources).strip())))
+        rows.append((where, space, *_figures(space, sites, whole), strip_controls(_line(Place(file, line), sources).strip())))
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0))
+    left = console.width
+    for column, cells in zip(LINE_COLUMNS, zip(*rows, strict=True), strict=False):
+        width = max(map(len, (column, *cells)))
+        left -= width + GAP
+        table.add_column(plain(column, "bold"), justify="left" if column == "memory" else "right", no_wrap=True, width=width)
+    table.add_column(plain("source", "bold"), no_wrap=True, overflow="ellipsis", width=max(left, LEAST_SOURCE_WIDTH))
+    for row in rows:
+        table.add_row(*map(plain, row))
     console.print()
     console.print(table)
     console.print(plain(f"each: sectors (global) or wavefronts (shared) a request. Counts {PTX_NOTE}", "dim"))
