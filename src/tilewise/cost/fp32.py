@@ -50,6 +50,8 @@ THREADS_PER_SCHEDULERS = 128
 """A warp for each of an SM's four schedulers."""
 FULL_WARPS = 2
 """Warps a scheduler that `Tiling.of_peak` is stated for."""
+COLUMNS_DEPTH = 64
+"""k that a block of columns has in shared memory at a time. The twin of DEPTH in columns.cu."""
 LEAST_SHARE = 4
 """k-steps a share at the least: fewer are all prologue."""
 
@@ -126,7 +128,7 @@ def _of_full_rate(warps: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How dot and columns are built for up to so many rows, and what they get from a GPU."""
+    """How dot or columns is built for up to so many rows, and what it gets from a GPU."""
 
     R: int
     line_warps: int
@@ -134,11 +136,13 @@ class Sharing:
     blocks_per_sm: int
     """Wanted, so that none waits long for the last."""
     of_peak: float
-    """Of the multiply-adds' nominal peak: each asks the L1 for words of the short operand."""
+    """Of the multiply-adds' nominal peak: they wait for words of the short operand."""
 
 
 ONE_OF_FEW_LINES = Sharing(2, 1, 4, 4, 0.16)
 """One row, where twice the lines a warp would leave too few blocks."""
+ACROSS_K = Sharing(4, 1, 1, 4, 0.16)
+"""Of columns, whose code has four lines a lane whatever is asked for [nothing was measured]."""
 SHARINGS = MappingProxyType(
     {
         1: Sharing(4, 1, 8, 4, 0.16),
@@ -148,19 +152,19 @@ SHARINGS = MappingProxyType(
         16: Sharing(8, 8, 1, 2, 0.25),
     }
 )
-"""By rows: the fastest of those measured [fitted: of_peak of 8 and 16; of 2 and 4 nothing was measured, of 1 memory is all]."""
+"""Of dot, by rows: the fastest measured [of_peak fits 8 and 16 rows; memory bounds one, and 2 and 4 were not measured]."""
 
 
 def share_out(problem: Problem, device: Device) -> Few:
     """Return how a product of few rows or columns is best shared out."""
     short = as_short(problem)
     S = _rows_held(short.rows)
-    sharing = SHARINGS[S]
-    if S == 1 and short.lines < sharing.R * sharing.line_warps * sharing.blocks_per_sm * device.sms:
+    sharing = SHARINGS[S] if short.k_runs else ACROSS_K
+    if sharing is SHARINGS[1] and short.lines < sharing.R * sharing.line_warps * sharing.blocks_per_sm * device.sms:
         sharing = ONE_OF_FEW_LINES
     few = Few(S, sharing.R, sharing.line_warps, sharing.unroll, 1, short.K)
     wanted = sharing.blocks_per_sm * device.sms
-    pass_depth = 128 * (8 // few.line_warps) * few.unroll if short.k_runs else 64
+    pass_depth = 128 * (8 // few.line_warps) * few.unroll if short.k_runs else 2 * COLUMNS_DEPTH
     splits = max(1, min(wanted // few_blocks(short, few), short.K // pass_depth))
     chunk = -(-short.K // (splits * pass_depth)) * pass_depth if splits > 1 else max(1, short.K)
     return replace(few, splits=-(-short.K // chunk), chunk=chunk)
@@ -170,7 +174,8 @@ def estimate_few(few: Few, problem: Problem, device: Device) -> float:
     """Return the seconds of a product of few rows or columns: those of reading the long operand, or of its multiply-adds."""
     short = as_short(problem)
     reading = problem.compulsory_bytes / (READING * device.hbm_bandwidth_bytes_per_s)
-    arithmetic = few.S * short.lines * short.K / (SHARINGS[few.S].of_peak * device.fp32_fmas_per_s)
+    of_peak = (SHARINGS[few.S] if short.k_runs else ACROSS_K).of_peak
+    arithmetic = few.S * short.lines * short.K / (of_peak * device.fp32_fmas_per_s)
     summing = SUM_SECONDS + PART_SECONDS * few.splits if few.splits > 1 else 0.0
     return LAUNCH_SECONDS + START_SECONDS + max(reading, arithmetic) + summing
 
