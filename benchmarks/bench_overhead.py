@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gpu_name import gpu_name
+
 from tilewise.core.plan import TilePlan
 
 BATCH = 200
@@ -51,6 +53,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     result: dict[str, Any] = {
+        "device": gpu_name(),
+        "date": time.strftime("%Y-%m-%d"),
         "command": " ".join(["python", *sys.argv]),
         "microseconds a call": warm(arguments.size, arguments.calls),
     }
