@@ -20,6 +20,7 @@ from tilewise.emu.arguments import BoundBuffer, bind
 from tilewise.emu.blueprint import SiteFacts
 from tilewise.emu.budget import Budget
 from tilewise.emu.compiled import CompiledKernel, compile_kernel
+from tilewise.emu.contents import Contents
 from tilewise.emu.jit import Target
 from tilewise.emu.lower.body import View
 from tilewise.emu.machine import Run, Turns, chosen_blocks, require_block_size, require_single_clusters
@@ -27,7 +28,7 @@ from tilewise.emu.observed import describe
 from tilewise.emu.watching import Screening, Watching
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 REQUESTS_WATCHED = 10_000
 """Requests a block, at most, of a launch that passes the quick look and is then asked which barriers it needs."""
@@ -91,7 +92,7 @@ class _Session:
         self._launch, self._turns, self._target = launch, turns, target
         self._blocks, self._max_instructions = blocks, max_instructions
         self._poison = {f"argument {index}" for index in poison}
-        self._before = [array.copy() for array in self._arrays]
+        self._before = self._contents()
         self._compile_seconds = 0.0
 
     def screen(self) -> Observation | None:
@@ -103,7 +104,7 @@ class _Session:
         screening = Screening(buffers, self._empty(buffers))
         observation = self.run("screened", screening)
         if screening.is_suspect or observation.stopped or observation.observed.faults:
-            self._restore(self._before)
+            _put_back(self._before)
             return None
         return replace(observation, observed=replace(observation.observed, idle_barriers=self._idle_barriers(observation)))
 
@@ -111,7 +112,7 @@ class _Session:
         """Look at every access; again, if a buffer that was taken for read-only was not."""
         observation, watching = self._watch(set())
         if watching.raw.again:
-            self._restore(self._before)
+            _put_back(self._before)
             observation, _ = self._watch(watching.to_shadow())
         return observation
 
@@ -148,10 +149,10 @@ class _Session:
         requests = sum(site.requests for site in observation.counters.sites)
         if not observation.counters.barriers or requests > REQUESTS_WATCHED * self._block_count:
             return ()
-        after = [array.copy() for array in self._arrays]
-        self._restore(self._before)
+        after = self._contents()
+        _put_back(self._before)
         watched, _ = self._watch(set(), [0] if self._blocks is None else self._blocks[:1])
-        self._restore(after)
+        _put_back(after)
         return watched.observed.idle_barriers
 
     def _compile(self, view: View) -> CompiledKernel:
@@ -167,19 +168,19 @@ class _Session:
     def _block_count(self) -> int:
         return self._launch.blocks if self._blocks is None else len(self._blocks)
 
-    @property
-    def _arrays(self) -> list[np.ndarray]:
-        """The array arguments that a launch may write."""
+    def _contents(self) -> list[Contents]:
+        """What the array arguments hold that a launch may write."""
         import numpy as np
 
-        return [array for array in self._launch.args if isinstance(array, np.ndarray) and array.flags.writeable]
-
-    def _restore(self, contents: list[np.ndarray]) -> None:
-        for array, values in zip(self._arrays, contents, strict=True):
-            array[...] = values
+        return [Contents(array) for array in self._launch.args if isinstance(array, np.ndarray) and array.flags.writeable]
 
     def _empty(self, buffers: tuple[BoundBuffer, ...]) -> list[int]:
         return [index for index, buffer in enumerate(buffers) if buffer.name in self._poison]
+
+
+def _put_back(contents: list[Contents]) -> None:
+    for one in contents:
+        one.put_back()
 
 
 def _needs_watching(site: SiteFacts) -> bool:
