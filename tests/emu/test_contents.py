@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tilewise.emu.contents import PART_BYTES, Contents
 
@@ -12,7 +15,7 @@ from tilewise.emu.contents import PART_BYTES, Contents
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.float64])
 def test_array_holds_again_what_it_held(shape: tuple[int, ...], dtype: type) -> None:
     rng = np.random.default_rng(5)
-    array = rng.integers(0, 3, shape).astype(dtype)
+    array: NDArray[Any] = rng.integers(0, 3, shape).astype(dtype)
     array.reshape(-1)[array.size // 2 :] = 0  # parts of nothing but zeros
     held = array.copy()
     contents = Contents(array)
