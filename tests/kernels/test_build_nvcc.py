@@ -59,7 +59,7 @@ def test_device_code_has_the_file_s_own_lines(program: Path) -> None:
 @pytest.mark.slow
 def test_template_s_instance_is_compiled_and_a_wrong_one_is_the_command_line_s(tmp_path: Path) -> None:
     path = tmp_path / "program.cu"
-    path.write_text("#include <stdio.h>\nnamespace ns {\ntemplate <int T> __global__ void k(float* x) { x[0] = T; }\n}\n")
+    path.write_text("#include <vector>\nnamespace ns {\ntemplate <int T> __global__ void k(float* x) { x[0] = T; }\n}\n")
     file = open_file(path)
     module = build(file, BuildOptions(assembled=True), "ns::k<16>")
     assert [entry.shown for entry in list_kernels(module)] == ["ns::k<16>"]

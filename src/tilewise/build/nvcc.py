@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,8 @@ SHOWN = 8
 
 _HOST = re.compile(
     r"^(?P<launch>[^\n]*<<<)|^(?P<main>[^\n]*\b(?:int|void|auto)\s+main\s*\()|"
-    r"^[ \t]*#[ \t]*include[ \t]*<(?P<header>(?:assert|cuda_runtime\w*|math|std\w+|string|limits|time)\.h|[a-z_]+)>",
+    r"^[ \t]*#[ \t]*include[ \t]*<(?P<header>"
+    r"(?:assert|cuda|cuda_runtime\w*|device_launch_parameters|float|math|std\w+|string|limits|time)\.h|[a-z_]+)>",
     re.MULTILINE,
 )
 """What NVRTC cannot compile: launches, main, and headers of the host. C++'s own headers have no suffix, CUDA's have one."""
@@ -40,10 +41,10 @@ class HostCode:
     line: int
 
 
-def find_host_code(text: str) -> HostCode | None:
-    """Return the first host code in a text; None where there is none."""
+def find_host_code(text: str, stood_in: Collection[str] = ()) -> HostCode | None:
+    """Return the first host code in a text, passing over headers that something else stands in for; None where there is none."""
     text = without_comments(text)
-    found = _HOST.search(text)
+    found = next((match for match in _HOST.finditer(text) if match["header"] is None or match["header"] not in stood_in), None)
     if found is None:
         return None
     line = text.count("\n", 0, found.start()) + 1
@@ -91,6 +92,11 @@ def _with_instances(source: KernelSource, names: Sequence[str], folder: Path) ->
     path = folder / "instances.cu"
     path.write_text("\n".join([f'#include "{Path(source.name).resolve()}"', '#line 1 "--kernel"', *asked, ""]))
     return str(path)
+
+
+def has_nvcc() -> bool:
+    """Whether nvcc is installed."""
+    return _find_nvcc() is not None
 
 
 def _find_nvcc() -> str | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from tilewise.build.nvcc import compile_with_nvcc, find_host_code
+from tilewise.build.nvcc import compile_with_nvcc, find_host_code, has_nvcc
 from tilewise.build.nvrtc import compile_source
-from tilewise.core.errors import TilewiseError, nearest
+from tilewise.build.stand_ins import with_stand_ins
+from tilewise.core.errors import CompileError, TilewiseError, nearest
 from tilewise.core.launch_facts import LaunchFacts, choose_facts, read_comment_facts
 from tilewise.core.module import Module
 from tilewise.core.source import KernelSource
@@ -111,7 +112,8 @@ def open_file(path: Path) -> KernelFile:
 def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) -> Module:
     """Return a file's module; a template's instance that `kernel` names, such as "mm<16>", will be in it.
 
-    A file with host code is compiled by nvcc. Raises CompileError, and TilewiseError for options and names that cannot be.
+    A file with host code is compiled by nvcc; so is one that NVRTC does not compile with stand-ins for headers of the host, where
+    there is nvcc. Raises CompileError, and TilewiseError for options and names that cannot be.
     """
     if file.is_ptx:
         return Module(str(file.path), "", file.text)
@@ -121,10 +123,18 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     arch = options.arch if options.assembled else options.arch.replace("sm_", "compute_")
     flags = _unoptimised_flags(options) if options.unoptimised else ()
     names = (kernel,) if kernel is not None and "<" in kernel else ()
-    host = find_host_code(source.text) if file.source is None else None
-    if host is not None:
-        return compile_with_nvcc(source, host, arch, flags, names=names, time_limit_s=options.time_limit_s)
-    return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
+    if file.source is not None:
+        return compile_source(source, arch, flags, names=names, time_limit_s=options.time_limit_s)
+    device_code = with_stand_ins(source)
+    host = find_host_code(source.text, device_code.headers)
+    if host is None:
+        try:
+            return compile_source(device_code, arch, flags, names=names, time_limit_s=options.time_limit_s)
+        except CompileError:
+            host = find_host_code(source.text)
+            if host is None or not has_nvcc():
+                raise
+    return compile_with_nvcc(source, host, arch, flags, names=names, time_limit_s=options.time_limit_s)
 
 
 def _unoptimised_flags(options: BuildOptions) -> tuple[str, ...]:
