@@ -79,7 +79,7 @@ def test_includes_of_a_file_end_with_its_own_error(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--kernel", "nn"], "has no kernel 'nn'"),
-        (["--arg", "z=4"], "the kernel has 3 parameters"),
+        (["--arg", "z=4"], "the kernel takes 3 arguments"),
         (["--arg", "n=f32[4]"], "n is an array, and the parameter is a number"),
         (["--arg", "n=1.5"], "n is no whole number of 32 bits"),
         (["--arg", "x=f32[4294967296,65536]"], "GB of memory"),
