@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from tilewise.cli import check_options as its
 from tilewise.cli import launch_options as options
 from tilewise.core.errors import TilewiseError, nearest
 
@@ -35,42 +36,28 @@ def check(
     max_dynamic_smem: options.MaxDynamicSmem = None,
     arg: options.Arg = None,
     seed: options.Seed = None,
-    expect: Annotated[
-        list[str] | None, typer.Option(metavar="[NAME =] EXPRESSION", help="What an output should be, such as 'C = A @ B'.")
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The output that --expect is about, where it names none.")
-    ] = None,
-    rtol: Annotated[
-        float | None, typer.Option(help="Relative tolerance of --expect; by type and depth of the sums if left out.")
-    ] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of --expect.")] = None,
-    build: Annotated[
-        str | None, typer.Option(help="optimised, unoptimised or both; both as far as they compile if left out.")
-    ] = None,
-    schedules: Annotated[int, typer.Option(metavar="N", help="Run under so many orders of warps and blocks, and compare.")] = 1,
-    sample_blocks: Annotated[int | None, typer.Option(metavar="N", help="Run only so many blocks, spread over the grid.")] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="Report only such kinds: 'race.*'; may be repeated.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="Leave such kinds out: 'perf.*'; may be repeated.")
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Leave out what this earlier report has (--json's).")
-    ] = None,
-    write_baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a baseline.")] = None,
-    fail_on: Annotated[str, typer.Option(help="The least severity that counts: note, warning or error.")] = "error",
-    lines: Annotated[bool, typer.Option("--lines", help="Show traffic and bank conflicts line by line.")] = False,
-    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a web page.")] = None,
+    expect: its.Expect = None,
+    out: its.Output = None,
+    rtol: its.Rtol = None,
+    atol: its.Atol = None,
+    build: its.Build = None,
+    schedules: its.Schedules = 1,
+    sample_blocks: its.SampleBlocks = None,
+    only: its.Only = None,
+    ignore: its.Ignore = None,
+    baseline: its.Baseline = None,
+    write_baseline: its.WriteBaseline = None,
+    fail_on: its.FailOn = "error",
+    lines: its.Lines = False,
+    sarif: its.Sarif = None,
+    html: its.Html = None,
     device: options.Device = "h200",
     arch: options.Arch = None,
     define: options.Define = None,
     include: options.Include = None,
     std: options.Std = "c++17",
     compile_seconds: options.CompileSeconds = 60.0,
-    threads: Annotated[int | None, typer.Option(help="CPU threads to emulate on, all by default; findings are the same.")] = None,
+    threads: its.Threads = None,
     max_instructions: options.MaxInstructions = MAX_INSTRUCTIONS,
     as_json: options.AsJson = False,
 ) -> None:

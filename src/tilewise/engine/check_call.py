@@ -85,14 +85,8 @@ def check(
     builds = open_builds(file, how, facts.kernel, build) if file else _module_builds(kernel, name)
     if grid is None and block is None and args is None and file is not None:
         subject = subject_of_facts(builds, facts)
-    elif grid is None or block is None or args is None:
-        raise TilewiseError("a launch takes grid, block and args: give all three, or none where the file's own lines state them.")
     else:
-        if not isinstance(dynamic_shared_bytes, int) or dynamic_shared_bytes < 0:
-            raise TilewiseError(f"dynamic_shared_bytes = {dynamic_shared_bytes!r}: give a whole number of at least 0.")
-        configuration = Configuration(as_dim3("grid", grid), as_dim3("block", block), (1, 1, 1), dynamic_shared_bytes)
-        given = _Given(args, builds)
-        subject = Subject(builds, configuration, max_dynamic_shared_bytes, given.bind)
+        subject = _subject(builds, grid, block, args, dynamic_shared_bytes, max_dynamic_shared_bytes)
     report = check_subject(subject, wanted)
     sources = {str(file.path): file.text} if file else {}
     return apply_filters(report, Filters(tuple(only), tuple(ignore), baseline), sources)
@@ -118,6 +112,23 @@ def _file(kernel: Kernel) -> KernelFile | None:
 def _module_builds(kernel: Kernel, name: str | None) -> Builds:
     assert isinstance(kernel, Module)
     return Builds((("optimised", find_kernel(kernel, name)),))
+
+
+def _subject(
+    builds: Builds,
+    grid: Size | None,
+    block: Size | None,
+    args: Sequence[Any] | Mapping[str, Any] | None,
+    shared_bytes: int,
+    most_shared_bytes: int | None,
+) -> Subject:
+    """A launch as the caller gives it."""
+    if grid is None or block is None or args is None:
+        raise TilewiseError("a launch takes grid, block and args: give all three, or none where the file's own lines state them.")
+    if not isinstance(shared_bytes, int) or shared_bytes < 0:
+        raise TilewiseError(f"dynamic_shared_bytes = {shared_bytes!r}: give a whole number of at least 0.")
+    configuration = Configuration(as_dim3("grid", grid), as_dim3("block", block), (1, 1, 1), shared_bytes)
+    return Subject(builds, configuration, most_shared_bytes, _Given(args, builds).bind)
 
 
 class _Given:
