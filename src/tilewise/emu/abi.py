@@ -22,7 +22,9 @@ NUMBER_TYPES = ("bits", "unsigned", "signed", "float", "f16", "bf16", "f16x2", "
 """enum tw_number."""
 PATIENCE = 32
 """Rounds of a waiting loop before other lanes, warps and blocks have a turn."""
-READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES, VOLATILE, ONLY_MOVES = (1 << bit for bit in range(10))
+READS, WRITES, STRONG, ACQUIRES, RELEASES, OF_BLOCK, COPIES, UPDATES, VOLATILE, ONLY_MOVES, COMPARES, POLLS = (
+    1 << bit for bit in range(12)
+)
 """enum tw_trait."""
 CACHE_LINE = 64
 EXITED, AT_BARRIER, TO_FAST, TO_CAREFUL, DIVERGED, STOPPED, UNSUPPORTED, YIELDED, AT_BLOCK_BARRIER = range(1, 10)
@@ -179,7 +181,7 @@ class Watch(ctypes.Structure):
     _fields_ = [
         *((name, c_void_p) for name in ("conflicts", "unwritten")),
         *((name, c_uint64) for name in ("conflict_count", "conflict_capacity", "unwritten_count", "unwritten_capacity", "lost")),
-        *((name, c_void_p) for name in ("shorts", "passes", "orders", "locations")),
+        *((name, c_void_p) for name in ("shorts", "passes", "orders", "compared", "locations")),
         *((name, c_uint64) for name in ("site_count", "again")),
     ]
 

@@ -282,12 +282,15 @@ def _traits(step: Step) -> int:
             traits = abi.WRITES | abi.COPIES
         case "atomic":
             traits = abi.WRITES | abi.UPDATES | abi.STRONG | (abi.READS if step.results else 0)
+            traits |= abi.COMPARES if access.operation == "cas" else 0
         case _:
             return 0
     if words & STRONG_WORDS:
         traits |= abi.STRONG
     if step.only_moves:
         traits |= abi.ONLY_MOVES
+    if step.polls:
+        traits |= abi.POLLS
     if "volatile" in words:
         traits |= abi.VOLATILE
     if words & {"acquire", "acq_rel"}:

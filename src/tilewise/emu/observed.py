@@ -101,6 +101,8 @@ class _Reader:
     def conflicts(self) -> Iterator[Conflict]:
         """Accesses that nothing orders, each pair the one first that comes first in the program's order."""
         for raw in self._watching.conflicts[: self._watching.raw.conflict_count]:
+            if self._is_settled(raw):
+                continue
             sides = [self._side(raw, side) for side in (0, 1)]
             if raw.sequences[1] < raw.sequences[0] and not raw.is_pending:
                 sides.reverse()
@@ -118,6 +120,12 @@ class _Reader:
                 needs_fence=bool(raw.needs_fence),
                 count=int(raw.count),
             )
+
+    def _is_settled(self, raw: abi.Conflict) -> bool:
+        """Whether a read races with nothing but atomics, and a compare and swap then finds out whether it still holds."""
+        sites, compared = self._blueprint.sites, self._watching.compared
+        one, other = raw.sites
+        return any(compared[read] and sites[update].traits & abi.UPDATES for read, update in ((one, other), (other, one)))
 
     def uninitialised(self) -> Iterator[Uninitialised]:
         """Loads of what nobody had written."""

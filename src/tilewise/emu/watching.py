@@ -25,6 +25,7 @@ class Watching:
         self.shorts = (abi.Short * sites)()
         self.passes = (ctypes.c_uint32 * sites)()
         self.orders = (ctypes.c_uint32 * sites)()
+        self.compared = (ctypes.c_uint32 * sites)()
         self.written = {index: (ctypes.c_uint8 * ((buffers[index].high - buffers[index].low) // 8 + 1))() for index in empty}
         """For each buffer without contents at first: a bit a byte that has been written."""
         self.stores = {index: (ctypes.c_uint8 * sites)() for index in empty}
@@ -39,6 +40,7 @@ class Watching:
             shorts=ctypes.addressof(self.shorts),
             passes=ctypes.addressof(self.passes),
             orders=ctypes.addressof(self.orders),
+            compared=ctypes.addressof(self.compared),
             site_count=sites,
         )
 

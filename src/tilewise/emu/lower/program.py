@@ -103,6 +103,8 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     waiting = tuple(waiting_loops(graph, linked, decoded, live, provenance))
     for loop in waiting:
         loop.watched.is_watched = True
+        for step in loop.polled:
+            step.polls = True
     mark_moves(step for block in linked.cfg.order for step in decoded[block])
     number = {block: position for position, block in enumerate(linked.cfg.order)}
     steps = tuple(decoded[block] for block in linked.cfg.order)

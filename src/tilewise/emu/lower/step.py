@@ -37,6 +37,8 @@ class Step:
     """Whether a warp that waits for ever is said to be here."""
     only_moves: bool = False
     """A load whose values are only moved and stored again, by all that is known."""
+    polls: bool = False
+    """A read in a loop that goes round until others have written."""
     site: int | None = None
     """Number among the program's sites: accesses, waits, guarded multiply-adds and instructions without a form."""
 

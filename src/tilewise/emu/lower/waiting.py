@@ -34,6 +34,8 @@ class WaitingLoop:
     """The blocks that lead back to the header."""
     watched: Step
     """The instruction that reads what others are to write; where there is none, the branch back."""
+    polled: tuple[Step, ...]
+    """All that read what others are to write."""
     is_global: bool
     """Whether those others may be in other blocks of the grid."""
 
@@ -54,7 +56,7 @@ def waiting_loops(
         if rounds.latches:
             watched = polled[0] if polled else steps[rounds.latches[0]][-1]
             is_global = any(step.access is not None and step.access.space != "shared" for step in polled)
-            yield WaitingLoop(loop.header, loop.blocks, rounds.latches, watched, is_global)
+            yield WaitingLoop(loop.header, loop.blocks, rounds.latches, watched, tuple(polled), is_global)
 
 
 def _is_strong(step: Step) -> bool:

@@ -26,14 +26,17 @@ static uint32_t traits_in(const struct tw_context* context, enum tw_space space,
     return traits & TW_COPIES && space == TW_GLOBAL ? TW_READS : traits;
 }
 
+// Whether volatile accesses of two warps hand over data: one writes what the other reads, once, without going round until it is there.
+static int is_handed_over(uint32_t both) { return both & TW_READS && !(both & TW_POLLS); }
+
 // Whether two accesses to a word can be a race at all, whatever orders them.
 static int can_conflict(uint32_t traits, const struct tw_touch* touch, struct tw_entry entry, int is_same_block) {
     if (!(tw_bytes_of(entry) & touch->bytes) || !((traits | touch->traits) & TW_WRITES)) return 0;
     if (is_same_block && tw_thread_of(entry) == touch->thread && !tw_is_pending(entry)) return 0;
     if (!(traits & touch->traits & TW_STRONG)) return 1;
     if (!is_same_block) return ((traits | touch->traits) & TW_OF_BLOCK) != 0;
-    const int in_warp = warp_of(entry) == touch->thread / TW_LANES;
-    return touch->space == TW_SHARED && in_warp && traits & touch->traits & TW_VOLATILE;
+    if (touch->space != TW_SHARED || !(traits & touch->traits & TW_VOLATILE)) return 0;
+    return warp_of(entry) == touch->thread / TW_LANES || is_handed_over(traits | touch->traits);
 }
 
 static struct tw_conflict* conflict_between(struct tw_watch* watch, enum tw_space space, uint32_t one, uint32_t other,
@@ -56,12 +59,14 @@ static struct tw_conflict* conflict_between(struct tw_watch* watch, enum tw_spac
 
 static void report(struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint64_t block, uint32_t era) {
     struct tw_watch* watch = context->watch;
+    const int is_weakly_known = tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
+    const int are_volatile = traits_in(context, touch->space, entry.site) & touch->traits & TW_VOLATILE;
+    if (are_volatile && is_weakly_known && warp_of(entry) != touch->thread / TW_LANES) return;  // a volatile flag orders volatile data
     struct tw_conflict* conflict = conflict_between(watch, touch->space, entry.site, touch->site, tw_is_pending(entry));
     if (!conflict) return;
     const struct tw_order* order = context->block->order;
     const int is_same_block = block == context->block->number;
     const uint32_t both = traits_in(context, touch->space, entry.site) & touch->traits;
-    const int is_weakly_known = tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
     if (!conflict->count++) {
         const uint64_t sites = watch->site_count;
         conflict->threads[0] = tw_thread_of(entry), conflict->threads[1] = touch->thread;
@@ -180,13 +185,21 @@ static int has_pending(const struct tw_cell* cell, uint32_t bytes) {
     return 0;
 }
 
+// What a thread read from a word counts for nothing before its compare and swap has found the word unchanged.
+static void note_compared(const struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint32_t traits) {
+    const int is_plain_read = !(traits & (TW_WRITES | TW_STRONG));
+    if (touch->traits & TW_COMPARES && is_plain_read && tw_thread_of(entry) == touch->thread) context->watch->compared[entry.site] = 1;
+}
+
 // One lane's access to a word of shared memory; returns the bytes that it reads and nobody has written.
 uint32_t tw_touch_shared(struct tw_context* context, struct tw_cell* cell, const struct tw_touch* touch) {
     bring_up(context, cell, touch);
     note_earlier(context, cell, touch);
     for (uint32_t i = 0; i < cell->count; ++i) {
         const struct tw_entry entry = cell->entries[i];
-        if (!can_conflict(traits_in(context, TW_SHARED, entry.site), touch, entry, 1)) continue;
+        const uint32_t traits = traits_in(context, TW_SHARED, entry.site);
+        note_compared(context, touch, entry, traits);
+        if (!can_conflict(traits, touch, entry, 1)) continue;
         if (tw_is_pending(entry) || !is_known(context, touch, entry))
             report(context, touch, entry, context->block->number, context->block->order->era);
     }
@@ -264,6 +277,7 @@ void tw_touch_global(struct tw_context* context, struct tw_global_cell* cell, co
         const struct tw_global_entry old = cell->entries[i];
         const int is_same_block = old.block == context->block->number;
         const uint32_t traits = traits_in(context, TW_GLOBAL, old.entry.site);
+        if (is_same_block) note_compared(context, touch, old.entry, traits);
         if (!can_conflict(traits, touch, old.entry, is_same_block) || (traits & TW_UPDATES && is_behind_updates)) continue;
         if (!is_global_known(context, touch, &old))
             report(context, touch, old.entry, old.block, old.era);

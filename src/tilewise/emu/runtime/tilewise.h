@@ -139,6 +139,8 @@ enum tw_trait {
     TW_VOLATILE = 256,    // strong, but lanes of a warp that exchange values by it need a __syncwarp all the same
     TW_ONLY_MOVES = 512,  // a load whose values are only stored again
     TW_UPDATES = 128,     // an atomic: what is known of the value that it changes is known of the new one
+    TW_COMPARES = 1024,   // compare and swap
+    TW_POLLS = 2048,      // a read in a loop that goes round until others have written
 };
 
 struct tw_buffer;
@@ -196,6 +198,7 @@ struct tw_watch {
     struct tw_short* shorts;         // for each site
     uint32_t* passes;                // for each site: barriers that ended an era there
     uint32_t* orders;                // for each site: whether one of those alone ordered two accesses
+    uint32_t* compared;              // for each site: whether a thread held what it read there against the same word by compare and swap
     struct tw_locations* locations;  // that flags and atomics stand at
     uint64_t site_count;
     uint64_t again;  // a buffer that was read, and not remembered, has been written: run once more and remember it
