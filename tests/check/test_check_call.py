@@ -82,3 +82,13 @@ def test_what_does_not_fit_is_a_sentence(changes: dict[str, object], message: st
     given: dict[str, object] = {"kernel": AXPBY, "grid": 4, "block": 256, "args": [X, X, 1.0, 1000], **changes}
     with pytest.raises(tilewise.TilewiseError, match=message):
         tilewise.check(given.pop("kernel"), **given)  # type: ignore[arg-type]
+
+
+def test_array_given_twice_is_one_array() -> None:
+    reverse = (
+        'extern "C" __global__ void reverse(const float* x, float* y) { y[threadIdx.x] = x[blockDim.x - 1 - threadIdx.x]; }\n'
+    )
+    apart = tilewise.check(reverse, grid=1, block=100, args=[X, np.zeros(100, np.float32)])
+    assert apart.verdict == "clean"
+    in_place = tilewise.check(reverse, grid=1, block=100, args=[X, X])
+    assert {finding.kind for finding in in_place.findings} == {"race.global"}

@@ -82,3 +82,11 @@ def test_workspace_that_is_not_filled_is_no_error(tilewise: Tilewise, write: Wri
     (finding,) = tilewise.json("check", write(text))["findings"]
     assert (finding["kind"], finding["severity"], finding["array"]) == ("unwritten.output", "warning", "tmp")
     assert tilewise.json("check", write(text.replace("y[threadIdx.x] =", "y[0] =")), code=1)["verdict"] == "findings"
+
+
+def test_file_with_a_byte_order_mark_and_windows_lines_is_read(tilewise: Tilewise, tmp_path: Path) -> None:
+    facts = "// tilewise: --grid 1 --block 8 --arg x=s32[7]"
+    text = f'{facts}\r\nextern "C" __global__ void one(int* x) {{\r\n  x[threadIdx.x] = 1;\r\n}}\r\n'
+    path = tmp_path / "grüße.cu"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert "grüße.cu:3" in tilewise("check", path, code=1)

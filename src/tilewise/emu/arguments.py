@@ -45,7 +45,7 @@ class Arguments:
 
 
 def bind(launch: Launch, blueprint: Blueprint) -> Arguments:
-    """Return the launch's arguments bound to the kernel's parameters.
+    """Return the launch's arguments bound to the kernel's parameters. Those with the same memory share a buffer.
 
     Raises TilewiseError for a wrong number of arguments, an array where a number belongs (or the reverse), and a number that the
     parameter's type cannot hold.
@@ -64,9 +64,11 @@ def bind(launch: Launch, blueprint: Blueprint) -> Arguments:
                 raise TilewiseError(
                     f"argument {index} is an array, but parameter {index} is a {describe(parameter)}: give a number."
                 )
-            next_address = -(-(buffer.high + GLOBAL_GAP) // BUFFER_ALIGN) * BUFFER_ALIGN
-            buffers.append(buffer)
-            data = struct.pack("<Q", pointer)
+            same = next((known for known in buffers if _is_same_memory(known, buffer)), None)
+            if same is None:
+                next_address = -(-(buffer.high + GLOBAL_GAP) // BUFFER_ALIGN) * BUFFER_ALIGN
+                buffers.append(buffer)
+            data = struct.pack("<Q", pointer if same is None else pointer - buffer.low + same.low)
         else:
             data = pack_number(index, parameter, argument)
         block[parameter.offset : parameter.offset + len(data)] = data
@@ -98,6 +100,11 @@ def _bind_array(index: int, array: np.ndarray[Any, Any], low: int) -> tuple[Boun
     first, end = byte_bounds(array) if array.size else (array.ctypes.data, array.ctypes.data)
     buffer = BoundBuffer(f"argument {index}", "global", low, low + end - first, first, array.flags.writeable)
     return buffer, low + array.ctypes.data - first
+
+
+def _is_same_memory(one: BoundBuffer, other: BoundBuffer) -> bool:
+    shape_one, shape_other = ((buffer.host, buffer.high - buffer.low, buffer.writable) for buffer in (one, other))
+    return shape_one == shape_other and one.high > one.low
 
 
 def buffer_table(buffers: tuple[BoundBuffer, ...]) -> ctypes.Array[abi.Buffer]:

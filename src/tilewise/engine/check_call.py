@@ -149,13 +149,16 @@ class _Given:
     def bind(self, entry: KernelEntry) -> tuple[BoundArgument, ...]:
         """Return the arguments of one run."""
         pairs = zip(self._values, entry.parameters, strict=True)
-        return tuple(self._bind(label, value, parameter, index) for index, ((label, value), parameter) in enumerate(pairs))
+        copies: dict[int, Any] = {}
+        return tuple(
+            self._bind(label, value, parameter, index, copies) for index, ((label, value), parameter) in enumerate(pairs)
+        )
 
-    def _bind(self, label: str, value: Any, parameter: Variable, index: int) -> BoundArgument:
+    def _bind(self, label: str, value: Any, parameter: Variable, index: int, copies: dict[int, Any]) -> BoundArgument:
         import numpy as np
 
         if isinstance(value, np.ndarray):
-            return self._bind_array(label, value, parameter)
+            return self._bind_array(label, value, parameter, copies)
         if isinstance(value, np.generic):
             value = value.item()
         text = value if isinstance(value, str) else repr(int(value) if isinstance(value, bool) else value)
@@ -164,7 +167,8 @@ class _Given:
         assert plan is argument.value
         return bind_argument(argument, parameter, shape, self._numbers, (0, index))
 
-    def _bind_array(self, label: str, value: Any, parameter: Variable) -> BoundArgument:
+    def _bind_array(self, label: str, value: Any, parameter: Variable, copies: dict[int, Any]) -> BoundArgument:
+        """Bind a copy of an array: the same for one that is given twice. `copies` are those of this run, by identity."""
         import numpy as np
 
         dtype = _dtype(value.dtype.name)
@@ -172,7 +176,7 @@ class _Given:
             raise TilewiseError(f"{label} is of type {value.dtype}: give an array of {', '.join(DTYPES)}'s storage types.")
         if parameter.count is not None:
             return BoundArgument(label, dtype, value, np.void(value.tobytes()))
-        copied = value.copy()
+        copied = copies.setdefault(id(value), value.copy())
         copied.flags.writeable = value.flags.writeable
         return BoundArgument(label, dtype, copied, copied)
 

@@ -103,7 +103,7 @@ def open_file(path: Path) -> KernelFile:
         raise TilewiseError(f"{path} has more than {FILE_LIMIT_BYTES >> 20} MB: give a .cu or .ptx file.")
     if b"\0" in data:
         raise TilewiseError(f"{path} is no text: give a .cu or .ptx file.")
-    text = data.decode(errors="replace")
+    text = data.decode("utf-8-sig", errors="replace")  # editors on Windows begin files with a byte order mark
     if path.suffix not in SUFFIXES and not _VERSION.search(text) and "__global__" not in text:
         raise TilewiseError(f"{path} holds neither CUDA C++ nor PTX: give a .cu or .ptx file.")
     return KernelFile(path, text, path.suffix == ".ptx" or (path.suffix != ".cu" and _VERSION.search(text) is not None))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewise.ptx.ast import Position
 
 _FILE = re.compile(r'^[ \t]*\.file\s++(\d{1,9})\s++"((?:[^"\\\n]++|\\.)*)"', re.MULTILINE)
-_ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _SECTION = re.compile(r"\.section\s++([\w.$]++)\s*+\{([^{}]*+)\}", re.ASCII)
 _STRING_LINE = re.compile(r"([A-Za-z_$][\w$]*+)\s*+:|\.b8\s++([\d,\s]++)", re.ASCII)
 
@@ -61,7 +61,7 @@ class LineTable:
 
 def read_line_table(text: str) -> LineTable:
     """Return the line table of a PTX text (without comments), whose `.file` and `.section` blocks may come after the code."""
-    files = {int(number): _ESCAPE.sub(_unescape, path) for number, path in _FILE.findall(text)}
+    files = {int(number): _unescaped(path) for number, path in _FILE.findall(text)}
     strings = bytearray()
     labels: dict[str, int] = {".debug_str": 0}
     for section in _SECTION.finditer(text):
@@ -102,6 +102,11 @@ def _split_strings(data: bytes) -> dict[int, str]:
     return found
 
 
-def _unescape(escape: re.Match[str]) -> str:
+def _unescaped(path: str) -> str:
+    """A path whose bytes beyond ASCII are written as octal numbers, each byte of a character by itself."""
+    return _ESCAPE.sub(_escaped_byte, path.encode(errors="replace")).decode("utf-8", "replace")
+
+
+def _escaped_byte(escape: re.Match[bytes]) -> bytes:
     code = escape.group(1)
-    return chr(int(code, 8)) if len(code) == 3 else str(code)
+    return bytes([int(code, 8) & 255]) if len(code) == 3 else bytes(code)
