@@ -143,7 +143,9 @@ def _render_coverage(report: Report, console: Console) -> None:
     )
     builds = f", {' and '.join(coverage.builds)} build{'s' * (len(coverage.builds) != 1)}" if coverage.builds else ""
     shape = f"grid {_index(launch.grid)}, block {_index(launch.block)}"
-    _print_sentence(plain(f"{launch.kernel}: {shape}: {blocks} blocks{builds}"), console, first="")
+    _print_sentence(
+        plain(f"{launch.kernel}: {shape}: {blocks} block{'s' * (coverage.blocks_total != 1)}{builds}"), console, first=""
+    )
     for sentence in coverage.unchecked:
         _print_sentence(plain(f"not checked: {sentence}", "yellow"), console, first="")
     for sentence in coverage.skipped:
