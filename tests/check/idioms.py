@@ -151,6 +151,7 @@ IDIOMS = (
     Idiom("zero_filled_tiles", lambda a: {"c": a["a"] @ a["b"]}, ("uninit.shared",), (12,)),
     Idiom("work_queue", lambda a: {"y": -a["x"]}, (WAR,), (8, 10)),
     Idiom("half_warp_shuffles", lambda a: {"y": _sums_and_maxima(a["x"])}, ("warp.mask",), (10,)),
+    Idiom("volatile_results", lambda a: {"y": [a["x"].sum()]}, (FENCE,), (10, 17)),
     Idiom("compare_and_swap", lambda a: {"most": [a["x"].max()]}, ("race.global",), (10, 10)),
     Idiom("volatile_rows", lambda a: {"y": a["x"][:, ::-1]}, (RAW, WAR), (7, 10)),
     Idiom("local_array", lambda a: {"y": _most_frequent(a["x"])}, ("uninit.local",), (7,)),

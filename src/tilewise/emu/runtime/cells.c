@@ -26,7 +26,7 @@ static uint32_t traits_in(const struct tw_context* context, enum tw_space space,
     return traits & TW_COPIES && space == TW_GLOBAL ? TW_READS : traits;
 }
 
-// Whether volatile accesses of two warps hand over data: one writes what the other reads, once, without going round until it is there.
+// Whether volatile accesses of two threads hand over data: one writes what the other reads, once, without going round until it is there.
 static int is_handed_over(uint32_t both) { return both & TW_READS && !(both & TW_POLLS); }
 
 // Whether two accesses to a word can be a race at all, whatever orders them.
@@ -34,8 +34,9 @@ static int can_conflict(uint32_t traits, const struct tw_touch* touch, struct tw
     if (!(tw_bytes_of(entry) & touch->bytes) || !((traits | touch->traits) & TW_WRITES)) return 0;
     if (is_same_block && tw_thread_of(entry) == touch->thread && !tw_is_pending(entry)) return 0;
     if (!(traits & touch->traits & TW_STRONG)) return 1;
-    if (!is_same_block) return ((traits | touch->traits) & TW_OF_BLOCK) != 0;
-    if (touch->space != TW_SHARED || !(traits & touch->traits & TW_VOLATILE)) return 0;
+    const int are_volatile = (traits & touch->traits & TW_VOLATILE) != 0;
+    if (!is_same_block) return (traits | touch->traits) & TW_OF_BLOCK || (are_volatile && is_handed_over(traits | touch->traits));
+    if (touch->space != TW_SHARED || !are_volatile) return 0;
     return warp_of(entry) == touch->thread / TW_LANES || is_handed_over(traits | touch->traits);
 }
 
@@ -57,11 +58,20 @@ static struct tw_conflict* conflict_between(struct tw_watch* watch, enum tw_spac
     return conflict;
 }
 
+// Whether volatile accesses of two warps are in the order that they need. In shared memory any flag gives it. What other blocks wrote needs
+// a fence before the flag; without any flag between the two, the read is taken for a look at whether something is there yet.
+static int is_volatile_in_order(const struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint64_t block,
+                                uint32_t era) {
+    const int is_weakly_known = tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
+    if (touch->space == TW_SHARED) return is_weakly_known && warp_of(entry) != touch->thread / TW_LANES;
+    return !is_weakly_known || tw_is_known(context, TW_RELEASED, touch->thread, block, era, entry);
+}
+
 static void report(struct tw_context* context, const struct tw_touch* touch, struct tw_entry entry, uint64_t block, uint32_t era) {
     struct tw_watch* watch = context->watch;
     const int is_weakly_known = tw_is_known(context, TW_WEAK, touch->thread, block, era, entry);
     const int are_volatile = traits_in(context, touch->space, entry.site) & touch->traits & TW_VOLATILE;
-    if (are_volatile && is_weakly_known && warp_of(entry) != touch->thread / TW_LANES) return;  // a volatile flag orders volatile data
+    if (are_volatile && is_volatile_in_order(context, touch, entry, block, era)) return;
     struct tw_conflict* conflict = conflict_between(watch, touch->space, entry.site, touch->site, tw_is_pending(entry));
     if (!conflict) return;
     const struct tw_order* order = context->block->order;

@@ -185,6 +185,8 @@ void tw_synchronise(struct tw_context* context, uint32_t lane, uint64_t key, uin
         if (is_same_block || !location->is_of_block) tw_learn(&own->seen[!is_same_block], location->knowledge[TW_STRICT], context->threads);
         if (traits & TW_ACQUIRES) take_in(context, own, 0);
         if (traits & TW_ACQUIRES && !(traits & TW_OF_BLOCK)) take_in(context, own, 1);
+        if (is_same_block || !location->is_of_block)
+            teach(context, context->warp_index, 1u << lane, TW_RELEASED, location->knowledge[TW_STRICT]);
         teach(context, context->warp_index, 1u << lane, TW_WEAK, location->knowledge[TW_WEAK]);
     }
     if (traits & TW_WRITES) write_location(context, location, thread, traits, watch->locations->count <= LOCATIONS);

@@ -23,8 +23,9 @@ struct tw_knowledge {
     struct tw_known known[];
 };
 
-// Knowledge of two kinds: what surely happened before, and what would have if flags and atomics needed no fences.
-enum { TW_STRICT, TW_WEAK, TW_KINDS };
+// Knowledge of three kinds: what surely happened before; what would have if those who read flags needed no fence behind them; and what
+// would have if nobody needed fences.
+enum { TW_STRICT, TW_RELEASED, TW_WEAK, TW_KINDS };
 
 // What a thread had done when it fenced.
 struct tw_fenced {
