@@ -211,6 +211,8 @@ def test_workspace_with_holes_is_a_warning() -> None:
         ({"block": (0, 1, 1)}, ["launch.threads"]),
         ({"bound_threads": 256}, []),
         ({"bound_threads": 255}, ["launch.threads"]),
+        ({"required_block": (256, 1, 1)}, []),
+        ({"required_block": (128, 1, 1)}, ["launch.threads"]),
         ({"grid": (4, 0, 1)}, ["launch.grid"]),
         ({"grid": (1, 65_536, 1)}, ["launch.grid"]),
         ({"grid": (2**31 - 1, 65_535, 65_535)}, []),

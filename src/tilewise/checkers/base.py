@@ -55,6 +55,8 @@ class Setup:
     """Where the kernel begins."""
     bound_threads: int | None = None
     """What the source promises the compiler of a block's threads, at most (__launch_bounds__)."""
+    required_block: Dim3 | None = None
+    """The one block shape that the kernel is compiled for (__block_size__, .reqntid)."""
 
     @property
     def threads(self) -> int:

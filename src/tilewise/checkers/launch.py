@@ -68,7 +68,18 @@ def _threads(setup: Setup) -> Iterator[Finding]:
 
 
 def _bounded_threads(setup: Setup) -> Iterator[Finding]:
-    """A launch of more threads than __launch_bounds__ promises fails [CUDA Programming Guide, Launch Bounds]."""
+    """A launch of more threads than __launch_bounds__ promises fails [CUDA Programming Guide, Launch Bounds].
+
+    So does one of another shape than .reqntid demands [PTX ISA, "Performance-Tuning Directives"].
+    """
+    if setup.required_block not in (None, setup.block):
+        demanded = setup.required_block or setup.block
+        yield _finding(
+            setup,
+            THREADS,
+            f"a block of {_by(setup.block)} threads, and the kernel is compiled for {_by(demanded)} alone (.reqntid)",
+            f"launch it with blocks of {_by(demanded)}",
+        )
     if setup.bound_threads is not None and setup.threads > setup.bound_threads:
         yield _finding(
             setup,

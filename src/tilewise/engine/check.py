@@ -11,7 +11,7 @@ from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, ju
 from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
-from tilewise.core.launch import Launch
+from tilewise.core.launch import Dim3, Launch
 from tilewise.core.report import Coverage, LaunchCoverage, Report
 from tilewise.emu.compiled import compile_kernel, parse_module
 from tilewise.emu.coverage import missing_forms
@@ -98,7 +98,13 @@ def _setup(subject: Subject, device: Device) -> Setup:
         resources=resources,
         place=place_at(entry.function.position) if entry.function.position else None,
         bound_threads=math.prod(bounds) if (bounds := entry.function.directives.get("maxntid")) else None,
+        required_block=_padded(shape) if (shape := entry.function.directives.get("reqntid")) else None,
     )
+
+
+def _padded(shape: tuple[int, ...]) -> Dim3:
+    x, y, z = (*shape, 1, 1)[:3]
+    return x, y, z
 
 
 def _missing(entry: KernelEntry) -> tuple[str, ...]:
