@@ -45,6 +45,7 @@ def value_of(text: str) -> Any:
         ("roll(X, n) - flip(X)", np.roll(X, 3) - np.flip(X)),
         ("bincount(K & 7, 8)", np.bincount(K & 7, minlength=8)),
         ("(K >> 1) % 5 + K // 7 ^ 3", (K >> 1) % 5 + K // 7 ^ 3),
+        ("arange(arange(4)[3:])", np.arange(3)),
         ("ones((2, n)) - zeros((2, n)) + arange(n)", np.ones((2, 3)) + np.arange(3)),
         ("floor(X) + ceil(X) + round(X)", np.floor(X) + np.ceil(X) + np.rint(X)),
         ("-transpose(A)", -A.T),

@@ -229,6 +229,6 @@ class _Evaluator:
 
     def _one_whole(self, node: ast.expr) -> int:
         value = self.visit(node).value
-        if value.size != 1 or not float(value) % 1 == 0 or abs(float(value)) > ELEMENTS_LIMIT:
+        if value.size != 1 or not value.item() % 1 == 0 or abs(value.item()) > ELEMENTS_LIMIT:
             raise Unfit(f"{ast.unparse(node)} is no whole number up to {ELEMENTS_LIMIT:,}")
-        return int(value)
+        return int(value.item())
