@@ -90,3 +90,11 @@ def test_file_with_a_byte_order_mark_and_windows_lines_is_read(tilewise: Tilewis
     path = tmp_path / "grüße.cu"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert "grüße.cu:3" in tilewise("check", path, code=1)
+
+
+def test_copies_of_an_access_that_the_compiler_made_count_together(tilewise: Tilewise, write: Write) -> None:
+    text = 'extern "C" __global__ void k(int* x) {\n  for (int j = 0; j < 4; ++j) x[32 * j + threadIdx.x] = j;\n}\n'
+    report = tilewise.json("check", write(text), "--grid", "1", "--block", "32", "--arg", "x=s32[72]", code=1)
+    (finding,) = [one for one in report["findings"] if one["kind"] == "oob.global.write"]
+    assert finding["count"] == 32 + 24
+    assert "56 times in all" in finding["message"]

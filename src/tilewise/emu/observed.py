@@ -30,6 +30,7 @@ def describe(
     watching: Watching | None,
 ) -> Observed:
     """Return all that was seen of a launch; of one that was not watched, its faults."""
+    faults = tuple(_merge(faults, _fault_key, _add_fault_counts))
     if watching is None:
         return Observed(faults, (), (), (), (), (), faults_lost)
     reader = _Reader(blueprint, launch, buffers, watching)
@@ -55,6 +56,16 @@ def _merge(facts: Iterable[Fact], key: Callable[[Fact], object], join: Callable[
 
 def _line(place: Place) -> object:
     return [(one.file, one.line) for one in (place, *place.inlined_from)]
+
+
+def _fault_key(fact: Fault) -> object:
+    if fact.access is None:  # threads that wait: where they do is told of each instruction
+        return fact
+    return repr((fact.kind, fact.space, fact.access, fact.array, fact.wrapped, _line(fact.place)))
+
+
+def _add_fault_counts(one: Fault, other: Fault) -> Fault:
+    return replace(one, count=one.count + other.count)
 
 
 def _conflict_key(fact: Conflict) -> object:
