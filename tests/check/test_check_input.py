@@ -98,3 +98,15 @@ def test_copies_of_an_access_that_the_compiler_made_count_together(tilewise: Til
     (finding,) = [one for one in report["findings"] if one["kind"] == "oob.global.write"]
     assert finding["count"] == 32 + 24
     assert "56 times in all" in finding["message"]
+
+
+def test_part_of_a_shared_array_that_the_optimiser_split_has_its_name(tilewise: Tilewise, write: Write) -> None:
+    text = """__global__ void k(int* x) {
+        __shared__ int s[2];
+        if (threadIdx.x == 0) s[0] = x[0], s[1] = x[1];
+        if (threadIdx.x == 40) s[0] = 5;
+        __syncthreads();
+        x[threadIdx.x + 2] = s[0];
+    }"""
+    report = tilewise.json("check", write(text), "--grid", "1", "--block", "64", "--arg", "x=s32[66]:arange", code=1)
+    assert {one["array"] for one in report["findings"] if one["kind"].startswith("race.shared")} == {"s"}

@@ -18,7 +18,7 @@ from tilewise.emu.watching import Watching
 SPACES = ("global", "shared", "local")
 """In the order of enum tw_space."""
 Fact = TypeVar("Fact")
-_LAST_NAME = re.compile(r"E(?P<length>\d+)(?P<rest>\w+)$")
+_LAST_NAME = re.compile(r"E(?P<length>\d+)(?P<rest>[\w$]+)$")
 
 
 def describe(
