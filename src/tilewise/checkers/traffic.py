@@ -101,7 +101,7 @@ def _traffic(evidence: Evidence, line: _Line) -> Iterator[Finding]:
     if times < REQUESTS_FACTOR:
         return
     requested = (
-        f"requests {line.total('bytes'):,} bytes of {state.name}, which has {state.bytes:,}: each element {times:,.4g} times"
+        f"requests {line.total('bytes'):,} bytes of {state.name}, which has {state.bytes:,}: each element {_shown(times)} times"
     )
     fix = f"copy tiles of {state.name} to shared memory, once a block: tiles of side S divide the requests by S"
     yield _finding(evidence, TRAFFIC, line, requested, fix, round(times))
@@ -157,3 +157,7 @@ def _array(evidence: Evidence, function: Function, site: SiteCounters) -> tuple[
         origins = origins - names.keys()
     symbols = [origin for origin in origins if site.space == "shared"]
     return (evidence.label(symbols[0]), None) if len(symbols) == 1 else ("", None)
+
+
+def _shown(times: float) -> str:
+    return f"{times:,.0f}" if times >= 100 else f"{times:.3g}"

@@ -30,6 +30,8 @@ from tilewise.engine.wrapped import mark_wrapped
 from tilewise.hw.device import Device
 from tilewise.ptx.origins import place_at
 
+ENDING = ("deadlock", "stack overflow", "trap", "failed assertion")
+"""Faults after which a launch does not come to its end."""
 SHUFFLED_BLOCKS = 1 << 20
 """Grids up to this size run their blocks in another order under another seed."""
 
@@ -183,7 +185,8 @@ class _Check:
 
     def _counters(self, build: Build, entry: KernelEntry, observation: Observation) -> Counters | None:
         """The optimised build's, of a run to its end."""
-        if build != "optimised" or observation.stopped:
+        ended = any(fault.kind in ENDING for fault in observation.observed.faults)
+        if build != "optimised" or observation.stopped or ended:
             return None
         if not self._options.examples:
             return observation.counters
