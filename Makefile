@@ -8,7 +8,7 @@ C_AND_CUDA = $(shell find src tests -name '*.c' -o -name '*.h' -o -name '*.cu' -
 UV ?= $(shell command -v uv 2>/dev/null)
 export UV PYTHON
 
-.PHONY: help setup demo test gpu gpu-rows check mutants fuzz bench-emulator bench-check picture lock clean
+.PHONY: help setup demo test test-all gpu gpu-rows check mutants fuzz bench-emulator bench-check picture lock clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -23,7 +23,10 @@ $(STAMP): $(SET_UP_FROM)
 demo: $(STAMP) ## climb the ladder at 512^3 on this machine's CPU
 	@$(BIN)/tilewise ladder 512
 
-test: $(STAMP) ## run the tests
+test: $(STAMP) ## run the tests, but for the slowest
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-all: $(STAMP) ## run all tests
 	$(BIN)/pytest -n auto
 
 gpu: $(STAMP) ## run the tests that need an NVIDIA GPU

@@ -20,7 +20,9 @@ from tilewise.engine.run import bind_launch
 
 SCHEDULES = 8
 every_idiom = pytest.mark.parametrize("idiom", IDIOMS, ids=[idiom.name for idiom in IDIOMS])
-every_build = pytest.mark.parametrize("unoptimised", [False, True], ids=["optimised", "unoptimised"])
+every_build = pytest.mark.parametrize(
+    "unoptimised", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["optimised", "unoptimised"]
+)
 
 
 @cache

@@ -96,7 +96,7 @@ def check(kernel: Kernel, target: Target | None = None, threads: int = 1) -> Non
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
-@settings(max_examples=80, suppress_health_check=SLOW)
+@settings(max_examples=30, suppress_health_check=SLOW)
 @given(kernels())
 def test_random_kernels_do_and_count_what_the_reference_does(kernel: Kernel) -> None:
     check(kernel)
