@@ -14,7 +14,7 @@ BUILDS = {"optimised": (), "debug": ("-G",), "quick": ("--Ofast-compile=max",)}
 SIZES = (37, 61, 23)
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", ["optimised", "debug", pytest.param("quick", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("row", LADDER, ids=lambda row: row.name)
 def test_rung_is_right_in_every_build(row: Rung, arch: str, build: str) -> None:

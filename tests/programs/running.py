@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tilewise.build.nvrtc import compile_source
 from tilewise.core.launch import Launch
 from tilewise.core.module import Module
@@ -21,6 +23,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast-compile": ("compute_90a", ("--Ofast-compile=max",)),
 }
 """Architecture and options. NVRTC has another compiler for sm_100 than for sm_90a; the last two builds are not optimised."""
+in_every_build = pytest.mark.parametrize("build", [*list(BUILDS)[:-1], pytest.param("fast-compile", marks=pytest.mark.slow)])
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import BUILDS, blocks_for, program
+from running import blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 Doubles = npt.NDArray[np.float64]
 QUERIES, KEYS, D = 64, 16, 32

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import BUILDS, blocks_for, program
+from running import blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 FILTER = np.array([[1, 4, 7, 4, 1], [4, 16, 26, 16, 4], [7, 26, 41, 26, 7], [-4, -16, -26, -16, -4], [-1, -4, -7, -4, 0.5]])
 

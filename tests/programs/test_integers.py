@@ -9,9 +9,9 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import BUILDS, blocks_for, program
+from running import blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 Words = npt.NDArray[np.uint32]
 

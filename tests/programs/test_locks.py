@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import BUILDS, program
+from running import in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 
 @pytest.mark.parametrize(("blocks", "threads", "rounds"), [(1, 32, 3), (5, 40, 6), (16, 64, 5)])

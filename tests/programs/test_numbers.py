@@ -6,9 +6,9 @@ from math import erf, sqrt
 
 import numpy as np
 import pytest
-from running import BUILDS, blocks_for, program
+from running import blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 
 @pytest.mark.parametrize("n", [1, 96, 250])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from running import BUILDS, blocks_for, program
+from running import blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 
 @pytest.mark.parametrize(("n", "threads"), [(1, 32), (5000, 32), (9999, 100), (4096, 256)])

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pytest
-from running import BUILDS, Program, blocks_for, program
+from running import Program, blocks_for, in_every_build, program
 
-pytestmark = pytest.mark.parametrize("build", BUILDS)
+pytestmark = in_every_build
 
 Words = npt.NDArray[np.uint32]
 
