@@ -206,7 +206,7 @@ def prepare(chain: Chain, ptx: str, numbers: tuple[int, int]) -> tuple[Launch, t
     return launch(ptx, chain.grid, chain.block, *arrays, *numbers), arrays
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(chains())
 def test_values_and_faults_are_those_of_each_thread_by_itself(chain: Chain) -> None:
     check(chain)

@@ -146,6 +146,7 @@ def test_device_sets_resources_and_rates() -> None:
     assert row.ridge_without_cache == pytest.approx(108 * 64 * 2 * 1.41e9 / 2039e9)
 
 
+@pytest.mark.slow
 def test_ragged_rectangles_of_every_layout_are_right() -> None:
     for layout in ("rr", "rc", "cr", "cc"):
         for row in tilewise.ladder(37, 61, 47, layout=layout):
