@@ -35,7 +35,7 @@ from tilewise.kernels.source import CUDA_FOLDER, render_plan
 
 Fate = Literal["killed", "equivalent", "survivor", "stillborn"]
 """A stillborn mutant does not compile."""
-SCHEDULES = {"optimised": 64, "unoptimised": 8}
+SCHEDULES = {"optimised": 64, "unoptimised": 64}
 """Orders of warps and blocks, by build."""
 MAX_INSTRUCTIONS = 20_000_000
 """Warp instructions: a hundred times what a launch takes."""

@@ -69,6 +69,7 @@ struct tw_cell {
     uint16_t earlier;
     struct tw_entry entries[TW_ENTRIES];
 };
+_Static_assert(sizeof(struct tw_cell) == 4 * 24, "24 bytes for each byte of a word");
 
 struct tw_global_entry {
     uint32_t block, era;
