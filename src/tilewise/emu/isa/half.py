@@ -20,8 +20,9 @@ HALVES = "f16 bf16"
 PAIRS = "f16x2 bf16x2"
 XORSIGN = "xorsign.abs"
 _NAN = 0x7FFF
-_OUT_OF_BOUNDS = 0x7FF7
-"""OOB-NaN in 16 bits, whose value the manual does not tell: as an sm_120 fills it in."""
+_OUT_OF_BOUNDS, _MAGNITUDE = 0x7FF7, 0x7FFF
+"""OOB-NaN in 16 bits, whose value the manual does not tell: an sm_120 fills in 0x7FF7; an H200 takes 0xFFF7 for it too (driver
+580, 2026-11-30)."""
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80}
 _LEAST_NORMAL = {"f16": 0x0400, "bf16": 0x0080}
 _LEAST_NOT_FLUSHED = 0x387F_F000
@@ -138,12 +139,13 @@ def fma_half(lanes: Lanes, a: Value, b: Value, c: Value, *, ftz: str, limit: str
 @op("fma.rn.oob{.relu}.TYPE d, a:b16, b:b16, c:b16", TYPE=HALVES, counts_fma=True)
 @op("fma.rn.oob{.relu}.TYPE d, a:b32, b:b32, c:b32", TYPE=PAIRS, counts_fma=True)
 def fma_out_of_bounds(lanes: Lanes, a: Value, b: Value, c: Value, *, relu: str, type: str) -> Value:
-    """0 where a or b is the NaN with which tensor copies fill what is out of bounds."""
+    """0 where a or b is the NaN with which tensor copies fill what is out of bounds, whatever its sign."""
 
     def operate(half: str, a: Value, b: Value, c: Value) -> Value:
         result = _multiply_add(lanes, a, b, c, half, "", relu)
         for value in (a, b):
-            outside = lanes.compare("icmp eq", value, lanes.constant("i16", _OUT_OF_BOUNDS))
+            magnitude = lanes.binary("and", value, lanes.constant("i16", _MAGNITUDE))
+            outside = lanes.compare("icmp eq", magnitude, lanes.constant("i16", _OUT_OF_BOUNDS))
             result = lanes.select(outside, lanes.constant("i16", 0), result)
         return result
 
