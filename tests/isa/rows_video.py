@@ -1,8 +1,6 @@
-"""Rows of the video instructions on one number. Parts of registers are tried in test_video_parts.py."""
+"""Rows of the video instructions on one number, as GPUs give them (docs/adr/0016). Parts of registers: test_video_parts.py."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from row import row
 from rows_compare import compares
@@ -11,22 +9,40 @@ from rows_simd import VIDEO
 WORDS = "u32 s32"
 SECOND = "add min max"
 ORDERED = "eq ne lt le gt ge"
+PLAIN = ("vadd", "vsub", "vabsdiff", "vmin", "vmax")
+SHIFTS = ("vshl", "vshr")
 
 
-def clamp(value: int, type_: str, bits: int = 32) -> int:
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_[0] == "s" else (0, (1 << bits) - 1)
+def clamp(value: int, type_: str) -> int:
+    least, most = (-(1 << 31), (1 << 31) - 1) if type_[0] == "s" else (0, (1 << 32) - 1)
     return max(least, min(most, value))
 
 
-def as_word(value: int, type_: str) -> int:
-    """The last 32 bits of a number, as one of that type."""
-    bits = value & 0xFFFFFFFF
-    return bits - (1 << 32) if type_[0] == "s" and bits >> 31 else bits
+def signed(value: int, bits: int = 32) -> int:
+    """The last bits of a number, as one with a sign."""
+    value %= 1 << bits
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def saturated(name: str, result: int, dtype: str) -> int:
+    if name == "vshl":
+        return clamp(signed(result, 34), dtype)
+    if dtype == "u32" and name in ("vadd", "vsub", "vabsdiff"):
+        return max(result, 0)
+    return clamp(result, dtype)
 
 
 def second(result: int, c: int, op: str, dtype: str) -> int:
-    word = as_word(result, dtype)
-    return {"": word, "add": word + c, "min": min(word, c), "max": max(word, c)}[op]
+    number = signed(result, 64) if dtype == "s32" else result % (1 << 64)
+    return {"": number, "add": number + c, "min": min(number, c), "max": max(number, c)}[op]
+
+
+def with_c(name: str, result: int, c: int, sat: str, op: str, dtype: str) -> int:
+    if sat:
+        result = saturated(name, result, dtype)
+    if name in ("vadd", "vsub") or (sat and name in SHIFTS):
+        result = signed(result)
+    return second(result, c, op, dtype)
 
 
 def state_plain(name: str) -> None:
@@ -34,7 +50,7 @@ def state_plain(name: str) -> None:
 
     @row(f"{name}.DTYPE.ATYPE.BTYPE{{.sat}} d:DTYPE, a:ATYPE, b:BTYPE", DTYPE=WORDS, ATYPE=WORDS, BTYPE=WORDS)
     def video(a: int, b: int, *, sat: str, dtype: str) -> int:
-        return clamp(operation(a, b), dtype) if sat else operation(a, b)
+        return saturated(name, operation(a, b), dtype) if sat else operation(a, b)
 
     @row(
         f"{name}.DTYPE.ATYPE.BTYPE{{.sat}}{{.OP}} d:DTYPE, a:ATYPE, b:BTYPE, c:DTYPE",
@@ -45,23 +61,23 @@ def state_plain(name: str) -> None:
         legal=lambda op, **rest: op != "",
     )
     def video_with_c(a: int, b: int, c: int, *, sat: str, dtype: str, op: str) -> int:
-        return second(clamp(operation(a, b), dtype) if sat else operation(a, b), c, op, dtype)
+        return with_c(name, operation(a, b), c, sat, op, dtype)
 
 
-for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
+for _name in PLAIN:
     state_plain(_name)
 
 
-def shifted(name: str, a: int, b: int, mode: str, sat: str, dtype: str) -> int:
+def shifted(name: str, a: int, b: int, mode: str) -> int:
     by = min(b, 32) if mode == "clamp" else b % 32
-    result = a << by if name == "vshl" else a >> by
-    return clamp(result, dtype) if sat else result
+    return a << by if name == "vshl" else a >> by
 
 
 def state_shift(name: str) -> None:
     @row(f"{name}.DTYPE.ATYPE.u32{{.sat}}.MODE d:DTYPE, a:ATYPE, b:u32", DTYPE=WORDS, ATYPE=WORDS, MODE="clamp wrap")
     def shift(a: int, b: int, *, sat: str, dtype: str, mode: str) -> int:
-        return shifted(name, a, b, mode, sat, dtype)
+        result = shifted(name, a, b, mode)
+        return saturated(name, result, dtype) if sat else result
 
     @row(
         f"{name}.DTYPE.ATYPE.u32{{.sat}}.MODE{{.OP}} d:DTYPE, a:ATYPE, b:u32, c:DTYPE",
@@ -72,10 +88,10 @@ def state_shift(name: str) -> None:
         legal=lambda op, **rest: op != "",
     )
     def shift_with_c(a: int, b: int, c: int, *, sat: str, dtype: str, mode: str, op: str) -> int:
-        return second(shifted(name, a, b, mode, sat, dtype), c, op, dtype)
+        return with_c(name, shifted(name, a, b, mode), c, sat, op, dtype)
 
 
-for _name in ("vshl", "vshr"):
+for _name in SHIFTS:
     state_shift(_name)
 
 
@@ -85,15 +101,15 @@ def vset(a: int, b: int, *, cmp: str) -> int:
 
 
 @row(
-    "vset.ATYPE.BTYPE.CMP{.OP} d:u32, a:ATYPE, b:BTYPE, c:u32",
+    "vset.ATYPE.BTYPE.CMP{.OP} d:u32, a:ATYPE, b:BTYPE, c:ATYPE",
     ATYPE=WORDS,
     BTYPE=WORDS,
     CMP=ORDERED,
     OP=SECOND,
     legal=lambda op, **rest: op != "",
 )
-def vset_with_c(a: int, b: int, c: int, *, cmp: str, op: str) -> int:
-    return second(int(compares(a, b, cmp)), c, op, "u32")
+def vset_with_c(a: int, b: int, c: int, *, cmp: str, op: str, atype: str) -> int:
+    return second(int(compares(a, b, cmp)), c, op, atype)
 
 
 @row(
@@ -103,8 +119,9 @@ def vset_with_c(a: int, b: int, c: int, *, cmp: str, op: str) -> int:
     BTYPE=WORDS,
     SCALE="shr7 shr15",
 )
-def vmad(a: int, b: int, c: int, *, po: str, sat: str, scale: str, atype: str, btype: str) -> Any:
-    kind = "s32" if "s" in atype[0] + btype[0] else "u32"
-    total = a * b + as_word(c, kind) + bool(po)
-    total >>= int(scale[3:]) if scale else 0
+def vmad(a: int, b: int, c: int, *, po: str, sat: str, scale: str, atype: str, btype: str) -> int:
+    kind = "s32" if "s32" in (atype, btype) else "u32"
+    total = signed(a) * signed(b) + signed(c) + bool(po)
+    if scale:
+        total = (total if kind == "s32" else total % (1 << 64)) >> int(scale[3:])
     return clamp(total, kind) if sat else total

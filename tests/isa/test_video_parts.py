@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
+from itertools import product
+
 import numpy as np
 import pytest
-from rows_video import clamp
-from test_operands import LANE, run
+from assembling import assemble
+from gpu_driver import gpu
+from rows_simd import VIDEO
+from rows_video import PLAIN, SHIFTS, saturated, shifted
+from test_operands import LANE, START, Words, run
 
 from tilewise.core.errors import TilewiseError, UnsupportedInstruction
 
-PARTS = {"b0": (0, 8), "b1": (8, 8), "b2": (16, 8), "b3": (24, 8), "h0": (0, 16), "h1": (16, 16)}
+PARTS = {"b0": (0, 8), "b1": (8, 8), "b2": (16, 8), "b3": (24, 8), "h0": (0, 16), "h1": (16, 16), "": (0, 32)}
 KEPT = 0x11223344
 WORDS = np.random.default_rng(1).integers(0, 1 << 32, 32, np.uint32)
 
@@ -26,16 +33,72 @@ def written(value: int, part: str, kept: int) -> int:
     return kept & ~mask | value << start & mask
 
 
-@pytest.mark.parametrize("sat", ["", ".sat"])
-@pytest.mark.parametrize("target", PARTS)
-@pytest.mark.parametrize(("a", "b"), [("b0", "h1"), ("b3", "b1"), ("h0", "b2")])
-@pytest.mark.parametrize("types", [("u32", "s32", "u32"), ("s32", "u32", "s32")], ids="".join)
-def test_parts_are_read_and_written(sat: str, target: str, a: str, b: str, types: tuple[str, str, str]) -> None:
-    got = run(f"mov.u32 %r3, {KEPT};\nvsub.{'.'.join(types)}{sat} %r9.{target}, %r2.{a}, %r2.{b}, %r3;", WORDS)
-    for word, result in zip(WORDS.tolist(), got.tolist(), strict=True):
-        difference = read(word, a, types[1]) - read(word, b, types[2])
-        kept = clamp(difference, types[0], PARTS[target][1]) if sat else difference
-        assert result == written(kept, target, KEPT), hex(word)
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """An instruction that writes a part of %r9: of parts of a word and of the same word turned by 13 bits, which is %r4."""
+
+    name: str
+    types: tuple[str, str, str]
+    sat: str
+    target: str
+    a: str
+    b: str
+
+    def __str__(self) -> str:
+        mode = ".wrap" if self.name in SHIFTS else ""
+        a, b = (f"{register}{'.' if part else ''}{part}" for register, part in (("%r2", self.a), ("%r4", self.b)))
+        return f"{self.name}.{'.'.join(self.types)}{self.sat}{mode} %r9.{self.target}, {a}, {b}, %r3;"
+
+    @property
+    def body(self) -> str:
+        return f"mov.b32 %r3, {KEPT};\nshf.l.wrap.b32 %r4, %r2, %r2, 13;\n{self}"
+
+    def of(self, word: int) -> int:
+        """What it leaves in %r9."""
+        dtype = self.types[0]
+        a = read(word, self.a, self.types[1])
+        b = read((word << 13 | word >> 19) & 0xFFFFFFFF, self.b, self.types[2])
+        result = shifted(self.name, a, b, "wrap") if self.name in SHIFTS else VIDEO[self.name](a, b)
+        if self.sat and self.name in SHIFTS:
+            result = saturated(self.name, result, dtype)
+        elif self.sat:
+            most = (1 << PARTS[self.target][1] - (dtype == "s32")) - 1
+            result = result if 0 <= result <= most else most
+        return written(result, self.target, KEPT)
+
+
+def merges() -> list[Merge]:
+    """Each instruction into each part with and without saturation, of types and parts by turns."""
+    turns = random.Random(1)
+    listed = []
+    for name, sat, target in product(PLAIN + SHIFTS, ("", ".sat"), list(PARTS)[:-1]):
+        dtype, atype, btype = (turns.choice(("u32", "s32")) for _ in range(3))
+        types = (dtype, atype, "u32" if name in SHIFTS else btype)
+        listed.append(Merge(name, types, sat, target, *turns.choices(list(PARTS), k=2)))
+    return listed
+
+
+def differing(merge: Merge, got: Words) -> list[str]:
+    return [hex(word) for word, result in zip(WORDS.tolist(), got.tolist(), strict=True) if result != merge.of(word)]
+
+
+@pytest.mark.parametrize("merge", merges(), ids=str)
+def test_parts_are_read_and_written(merge: Merge) -> None:
+    assert not differing(merge, run(merge.body, WORDS))
+
+
+@pytest.mark.gpu
+def test_gpu_reads_and_writes_the_same_parts() -> None:
+    if gpu().sm < 90:
+        pytest.skip(f"needs sm_90, this is sm_{gpu().sm}")
+    wrong = {}
+    for merge in merges():
+        store = "ld.param.u64 %rd3, [a1];\nadd.s64 %rd3, %rd3, %rd2;\nst.global.b32 [%rd3], %r9;\nret;"
+        output = np.zeros(4 * len(WORDS), np.uint8)
+        gpu().run(assemble(f"{START}{merge.body}\n{store}", "u64 u64"), "k", 1, 32, WORDS.view(np.uint8), output)
+        if words := differing(merge, output.view(np.uint32)):
+            wrong[str(merge)] = words
+    assert not wrong
 
 
 def test_a_part_that_is_shifted_compared_and_multiplied() -> None:
