@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilewise
+from tilewise.cli.check import check as check_command
+from tilewise.engine.check import CheckOptions
+from tilewise.hw.device_file import find_device
 
 AXPBY = """\
 extern "C" __global__ void axpby(const float* x, float* y, float a, int n) {
@@ -47,6 +51,21 @@ def test_module_is_checked_as_it_is() -> None:
     assert finding.kind == "unwritten.output"
     assert finding.count == 1
     assert report.coverage.builds == ("optimised",)
+
+
+def test_limit_is_the_same_from_python_and_from_the_command_line() -> None:
+    limits = [inspect.signature(function).parameters["max_instructions"].default for function in (tilewise.check, check_command)]
+    stated = Path(__file__).parents[2].joinpath("docs/check.md").read_text()
+    assert f"at most {limits[0]:,} warp instructions" in stated
+    assert limits == [CheckOptions(find_device("h200")).max_instructions] * 2
+
+
+def test_limit_can_be_lifted() -> None:
+    limited = {
+        limit: tilewise.check(AXPBY, grid=4, block=256, args=[X, "f32[1000]", 2.0, 1000], max_instructions=limit)
+        for limit in (9, None)
+    }
+    assert {limit: report.verdict for limit, report in limited.items()} == {9: "incomplete", None: "clean"}
 
 
 def test_file_states_its_own_launch(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from assembling import assemble, launch
 
 from tilewise.core.errors import InstructionLimitReached, TilewiseError
+from tilewise.emu import observe as observing
 from tilewise.emu.machine import emulate
 
 ENDLESS = "\t.loc 1 3 1\n\tmov.u32 %r1, %tid.x;\n\t.loc 1 4 1\nAGAIN:\n\tadd.s32 %r1, %r1, 1;\n\tbra AGAIN;\n"
@@ -30,6 +31,19 @@ AGAIN:
 	@%p1 bra AGAIN;
 	ret;
 """
+RACING = """
+	ld.param.u64 %rd1, [a0];
+	ld.param.u32 %r1, [a1];
+	mov.u32 %r2, 0;
+AGAIN:
+	st.global.u32 [%rd1], %r2;
+	red.global.add.u32 [%rd1+4], 1;
+	add.s32 %r2, %r2, 1;
+	setp.ne.s32 %p1, %r2, %r1;
+	@%p1 bra AGAIN;
+	ret;
+"""
+"""Stores to one word and counts in the next, as often as a1 says; for ever, if that is 0."""
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -75,3 +89,21 @@ def test_structure_is_passed_by_value() -> None:
     for wrong in (np.void(b"1234"), 3, np.float32(1)):
         with pytest.raises(TilewiseError, match=r"parameter 1 is a structure of 8, passed by value: give a NumPy scalar"):
             emulate(launch(text, 1, 1, out, wrong))
+
+
+@pytest.mark.parametrize(("turns", "is_endless"), [(2000, False), (0, True)])
+def test_launch_is_watched_to_its_end_only_where_it_has_one(
+    monkeypatch: pytest.MonkeyPatch, turns: int, is_endless: bool
+) -> None:
+    """Two warps of 3 + 5 x 2000 + 1 instructions, of which 1,000 are watched at first."""
+    monkeypatch.setattr(observing, "UNTRIED_INSTRUCTIONS", 1000)
+    held = np.zeros(2, np.uint32)
+    seen = observing.observe(launch(assemble(RACING, "u64 u32"), 1, 64, held, turns), max_instructions=50_000_000)
+    assert seen.observed.conflicts
+    if is_endless:
+        assert "at most 50,000,000 are allowed" in seen.stopped
+        assert seen.counters.global_store_requests < 1_000_000  # of the 10 million that ran
+    else:
+        assert not seen.stopped
+        assert seen.counters.global_store_requests == 2 * turns
+        assert held[1] == 64 * turns  # and not what earlier runs counted

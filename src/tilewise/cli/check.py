@@ -10,6 +10,7 @@ import typer
 from tilewise.cli import check_options as its
 from tilewise.cli import launch_options as options
 from tilewise.core.errors import TilewiseError, nearest
+from tilewise.core.launch import CHECKED_INSTRUCTIONS
 
 if TYPE_CHECKING:
     from tilewise.core.launch_facts import LaunchFacts
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 FINDINGS = 1
 COULD_NOT_RUN = 2
 BUILDS = ("optimised", "unoptimised", "both")
-MAX_INSTRUCTIONS = 5_000_000_000
-"""A kernel that never ends is among what a check should find."""
 EXIT_CODES = {"clean": 0, "findings": FINDINGS, "incomplete": COULD_NOT_RUN}
 
 
@@ -58,7 +57,7 @@ def check(
     std: options.Std = "c++17",
     compile_seconds: options.CompileSeconds = 60.0,
     threads: its.Threads = None,
-    max_instructions: options.MaxInstructions = MAX_INSTRUCTIONS,
+    max_instructions: options.MaxInstructions = CHECKED_INSTRUCTIONS,
     as_json: options.AsJson = False,
 ) -> None:
     """Find what is wrong with a kernel, at its source lines: races, bounds, barriers, results, traffic. Needs no GPU."""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Dim3 = tuple[int, int, int]
 
+CHECKED_INSTRUCTIONS = 5_000_000_000
+"""Warp instructions of PTX that a check runs a launch for where nobody says: one that never ends is among what it should find."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 REQUESTS_WATCHED = 10_000
 """Requests a block, at most, of a launch that passes the quick look and is then asked which barriers it needs."""
+UNTRIED_INSTRUCTIONS = 10_000_000
+"""Warp instructions that are watched of a launch with a limit before it is known to end within it: up to 10 seconds or so."""
 SITE_LIMIT = 1 << 16
 """Instructions that access memory, at most: what is remembered of an access has 16 bits for its number."""
 
@@ -109,6 +111,23 @@ class _Session:
         return replace(observation, observed=replace(observation.observed, idle_barriers=self._idle_barriers(observation)))
 
     def watch(self) -> Observation:
+        """Look at every access, as far as the limit goes; not so far if the launch does not end within it."""
+        limit = self._max_instructions
+        if limit is None or limit <= UNTRIED_INSTRUCTIONS:
+            return self._watch_all()
+        self._max_instructions = UNTRIED_INSTRUCTIONS
+        observation = self._watch_all()
+        self._max_instructions = limit
+        if not observation.stopped:
+            return observation
+        _put_back(self._before)
+        stopped = self.run("", None).stopped
+        if stopped:
+            return replace(observation, stopped=stopped)
+        _put_back(self._before)
+        return self._watch_all()
+
+    def _watch_all(self) -> Observation:
         """Look at every access; again, if a buffer that was taken for read-only was not."""
         observation, watching = self._watch(set())
         if watching.raw.again:

@@ -11,7 +11,7 @@ from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, ju
 from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
 from tilewise.core.finding import Finding, Severity
-from tilewise.core.launch import Dim3, Launch
+from tilewise.core.launch import CHECKED_INSTRUCTIONS, Dim3, Launch
 from tilewise.core.report import Coverage, LaunchCoverage, Report
 from tilewise.emu.compiled import compile_kernel, parse_module
 from tilewise.emu.coverage import missing_forms
@@ -51,7 +51,8 @@ class CheckOptions:
     schedules: int = 1
     sample_blocks: int | None = None
     threads: int | None = None
-    max_instructions: int | None = None
+    max_instructions: int | None = CHECKED_INSTRUCTIONS
+    """Warp instructions of PTX that a run may take; None for any number."""
     fail_on: Severity = "error"
     examples: bool = False
     """Whether to look for an example of each costly request, for pictures."""

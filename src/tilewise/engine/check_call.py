@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilewise.core.argument import parse_argument
 from tilewise.core.dtypes import DTYPES, Dtype, find_dtype
 from tilewise.core.errors import TilewiseError
-from tilewise.core.launch import as_dim3
+from tilewise.core.launch import CHECKED_INSTRUCTIONS, as_dim3
 from tilewise.core.launch_facts import LaunchFacts
 from tilewise.core.module import Module
 from tilewise.core.report import Report, require_severity
@@ -52,7 +52,7 @@ def check(
     schedules: int = 1,
     sample_blocks: int | None = None,
     threads: int | None = None,
-    max_instructions: int | None = None,
+    max_instructions: int | None = CHECKED_INSTRUCTIONS,
     only: Sequence[str] = (),
     ignore: Sequence[str] = (),
     baseline: Path | None = None,
@@ -64,7 +64,7 @@ def check(
     it, where there are several. `args` are in the order of the parameters, or by names that `expect` and the report then use:
     NumPy arrays (which are copied, and stay as they are), numbers, or the values of `--arg`, such as "f32[64, 64]:normal"
     (without a fill: memory that nobody has written). Without grid, block and args, the file's own `// tilewise:` lines state
-    them. All else is as for the command's options of these names.
+    them. All else is as for the command's options of these names; `max_instructions` None lifts the limit.
     Raises CompileError, and TilewiseError for what does not fit the kernel.
     """
     where = find_device(device) if isinstance(device, str) else device
