@@ -221,6 +221,13 @@ def test_lane_across_two_sectors_leads_to_both() -> None:
     assert green == [4.5, 4.5]  # 4 of 32 bytes, of 36 units
 
 
+def test_copies_of_a_line_are_drawn_once_a_pattern() -> None:
+    """Three copies 4 bytes apart, and one whose lanes stand otherwise to each other."""
+    copies = [shared(lanes(128, 4 * step), 32) for step in range(3)]
+    tree = page(sites=(*copies, shared(lanes(64), 16)))
+    assert tree.tags["svg"] == 2
+
+
 @pytest.mark.parametrize("quiet", [shared(lanes(4), 1), site(3, example=Request((0, 0, 0), lanes(4), 4, 4)), site(3)])
 def test_request_that_costs_no_more_than_it_must_has_no_picture(quiet: SiteCounters) -> None:
     assert draw_request(quiet) is None

@@ -381,3 +381,16 @@ def test_a_global_access_does_not_reach_shared_or_local_memory(way: str, window:
     (fault,) = faults_of(kernel(body, "u64 u64", way, 64), 1, 32, out.array, window)
     assert (fault.kind, fault.opcode) == ("out of bounds", "ld.global.u32")
     np.testing.assert_array_equal(out.array, 77 * done_by(way))
+
+
+def test_copies_of_an_access_are_worded_once_with_their_total() -> None:
+    """As an unrolled loop has them: lanes 0 to 31 store past 16 words, at 4-byte steps, and once more from line 4."""
+    store = "\t.loc 1 3 1\n\tst.global.u32 [%rd1+{at}], 1;\n"
+    copies = "".join(store.format(at=at) for at in (64, 68, 72)) + "\t.loc 1 4 1\n\tst.global.u32 [%rd1+64], 1;\n"
+    with pytest.raises(KernelFault) as caught:
+        emulate(launch(assemble(f"\tld.param.u64 %rd1, [a0];\n{copies}\tret;", "u64"), 1, 32, np.zeros(16, np.uint32)))
+    lines = str(caught.value).splitlines()
+    assert [(line.partition(": ")[0], line.rpartition(" (")[2]) for line in lines] == [
+        ("kernel.cu:3", "96 times)"),
+        ("kernel.cu:4", "32 times)"),
+    ]

@@ -21,6 +21,7 @@ from tilewise.emu.budget import Budget
 from tilewise.emu.compiled import compile_kernel
 from tilewise.emu.counting import add_up
 from tilewise.emu.jit import Target
+from tilewise.emu.observed import merge_faults
 from tilewise.emu.report import describe_fault
 from tilewise.emu.residency import resident_blocks
 from tilewise.emu.watching import Screening, Watching
@@ -233,7 +234,7 @@ class Run:
         faults = self.faults()
         if faults:
             more = f"\n... and {self.faults_lost} more" if self.faults_lost else ""
-            raise KernelFault("\n".join(map(str, faults)) + more, faults, self.printed)
+            raise KernelFault("\n".join(map(str, merge_faults(faults))) + more, faults, self.printed)
 
     def raise_stops(self) -> None:
         """Raise what kept the run from coming to its end, other than faults."""

@@ -30,7 +30,7 @@ def describe(
     watching: Watching | None,
 ) -> Observed:
     """Return all that was seen of a launch; of one that was not watched, its faults."""
-    faults = tuple(_merge(faults, _fault_key, _add_fault_counts))
+    faults = merge_faults(faults)
     if watching is None:
         return Observed(faults, (), (), (), (), (), faults_lost)
     reader = _Reader(blueprint, launch, buffers, watching)
@@ -43,6 +43,11 @@ def describe(
         short_barriers=tuple(reader.short_barriers()),
         lost=faults_lost + int(watching.raw.lost),
     )
+
+
+def merge_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return faults with those of copies of one access, as unrolled loops have them, as one with their total."""
+    return tuple(_merge(faults, _fault_key, _add_fault_counts))
 
 
 def _merge(facts: Iterable[Fact], key: Callable[[Fact], object], join: Callable[[Fact, Fact], Fact]) -> Iterable[Fact]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import tilewise
 from tilewise.checkers.lessons import kind_lessons
-from tilewise.core.counters import SiteCounters
+from tilewise.core.counters import Request, SiteCounters
 from tilewise.core.finding import SEVERITIES, Finding, Severity
 from tilewise.core.launch import Dim3
 from tilewise.core.place import Place
@@ -219,11 +219,22 @@ def _marks(file: str, findings: Sequence[Finding]) -> dict[int, list[Mark]]:
 
 
 def _pictures(sites: Sequence[SiteCounters]) -> Iterator[tuple[str, Picture]]:
+    """Pictures of a line's requests, one a pattern: copies of an access, as unrolled loops have them, go elsewhere alike."""
+    patterns: dict[object, tuple[SiteCounters, Picture]] = {}
     for site in sites:
         picture = draw_request(site)
-        if picture is not None:
-            costs = "wavefronts" if site.space == "shared" else "sectors"
-            yield f"{site.space} {site.kind}: {site.example.transactions if site.example else 0} {costs} a request", picture
+        if picture is not None and site.example is not None:
+            patterns.setdefault(_pattern(site, site.example), (site, picture))
+    for site, picture in patterns.values():
+        costs = "wavefronts" if site.space == "shared" else "sectors"
+        yield f"{site.space} {site.kind}: {site.example.transactions if site.example else 0} {costs} a request", picture
+
+
+def _pattern(site: SiteCounters, request: Request) -> object:
+    """What is the same for two requests whose lanes stand to each other alike, and which cost the same."""
+    first = min((address for address in request.addresses if address is not None), default=0)
+    steps = tuple(None if address is None else address - first for address in request.addresses)
+    return site.space, site.kind, request.lane_bytes, request.transactions, steps
 
 
 def _chosen_lines(count: int, said: set[int]) -> Iterator[int | None]:
