@@ -35,7 +35,7 @@ def test_types_come_from_mangled_names_where_there_is_no_source(tilewise: Tilewi
 
 
 def test_only_the_chosen_kernel_is_listed(tilewise: Tilewise, write: Write) -> None:
-    (kernel,) = tilewise.json("run", write(SEVERAL), "--kernel", "ns::scale<7, double>", code=2)["kernels"]
+    (kernel,) = tilewise.json("run", write(SEVERAL), "--kernel", "scale<7, double>", code=2)["kernels"]
     assert kernel["name"] == "ns::scale<7, double>"
     assert "--kernel 'ns::scale<7, double>'" in kernel["command"]
     assert "'x=f64[1024]'" in kernel["command"]

@@ -118,6 +118,7 @@ def test_bare_ptx_enters_at_the_module(tilewise: Tilewise, write: Write, name: s
         ("ns::scale<3, int>", "x=s32[4]:full(2)", 6),
         ("ns::scale<3,int>", "x=s32[4]:full(2)", 6),
         ("ns::scale<5, float>", "x=f32[4]:full(2)", 10),
+        ("scale<3, int>", "x=s32[4]:full(2)", 6),
         ("ns::scale", "x=f32[4]:full(2)", 10),
         ("scale", "x=f32[4]:full(2)", 10),
         ("twice(int*)", "x=s32[4]:full(3)", 6),
@@ -144,6 +145,26 @@ def test_kernels_go_by_their_names(tilewise: Tilewise, write: Write, kernel: str
 def test_kernel_that_is_not_clear_is_asked_for(tilewise: Tilewise, write: Write, kernel: list[str], said: list[str]) -> None:
     message = tilewise("run", write(SEVERAL), *kernel, *ONE, "--arg", "x=s32[4]", code=2)
     assert all(part in message for part in said), message
+
+
+DEEP = """
+namespace a { namespace b { template <int N> __global__ void mm(int* x) { x[0] = N; } } }
+namespace c::d { template <int N> __global__ void mm(int* x) { x[0] = 10 * N; } struct S { int mm; }; }
+namespace c { __device__ char e() { return "}"[0]; } namespace { template <int N> __global__ void other(int* x) { x[0] = -N; } } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value"), [("b::mm<16>", 16), ("a::b::mm<16>", 16), ("d::mm<16>", 160), ("other<4>", -4), ("c::other<4>", -4)]
+)
+def test_last_parts_of_a_templates_name_do(tilewise: Tilewise, write: Write, kernel: str, value: int) -> None:
+    report = tilewise.json("run", write(DEEP), "--kernel", kernel, *ONE, "--arg", "x=s32[1]")
+    assert report["arrays"][0]["first"] == [value]
+
+
+def test_last_part_of_several_templates_names_lists_them(tilewise: Tilewise, write: Write) -> None:
+    said = tilewise("run", write(DEEP), "--kernel", "mm<16>", *ONE, "--arg", "x=s32[1]", code=2)
+    assert "'mm<16>' may be any of a::b::mm<16>, c::d::mm<16>" in said
 
 
 def test_template_without_an_instance_is_named(tilewise: Tilewise, write: Write) -> None:

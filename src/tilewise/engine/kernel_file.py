@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from tilewise.core.launch_facts import LaunchFacts, choose_facts, read_comment_f
 from tilewise.core.module import Module
 from tilewise.core.source import KernelSource
 from tilewise.emu.compiled import parse_module
+from tilewise.engine.template_names import declared_name, full_name
 from tilewise.ptx.ast import Function, Variable
 from tilewise.ptx.cursor import without_comments
 from tilewise.ptx.mangled import Signature, demangle
@@ -28,8 +29,6 @@ SUFFIXES = (".cu", ".ptx")
 _VERSION = re.compile(r"^\s*\.version\s+\d", re.MULTILINE)
 _DECLARED = re.compile(r"__global__\b([^;{}]{0,2000})")
 """A kernel's declaration, up to its body."""
-_CALLED = re.compile(r"\b(?!__)([A-Za-z_]\w*)\s*\(")
-"""The first in a declaration is the kernel's name: what stands before a parenthesis and is no attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,12 @@ def list_kernels(module: Module) -> tuple[KernelEntry, ...]:
 
 
 def open_kernel(file: KernelFile, options: BuildOptions, kernel: str | None) -> KernelEntry:
-    """Return the kernel of that C++ or PTX name, compiled; None for the file's only one.
+    """Return the kernel of that C++ or PTX name, or of its last parts, compiled; None for the file's only one.
 
     Raises CompileError, and TilewiseError with the kernels there are.
     """
-    return find_kernel(build(file, options, kernel), kernel, file)
+    named = None if kernel is None else full_name(kernel, file.text)
+    return find_kernel(build(file, options, named), named, file)
 
 
 def find_kernel(module: Module, kernel: str | None, file: KernelFile | None = None) -> KernelEntry:
@@ -172,7 +172,7 @@ def find_kernel(module: Module, kernel: str | None, file: KernelFile | None = No
         asked = "choose one with --kernel" if kernel is None else f"{kernel!r} may be any of them"
         raise TilewiseError(f"{where} has the kernels {names}: {asked}.")
     for name in templates:
-        if kernel is None or name == _without_namespaces(kernel):
+        if kernel is None or name == _last_part(kernel):
             raise TilewiseError(f"{where} has {name} as a template: give its arguments, as in --kernel '{name}<16>'.")
     if not entries:
         raise TilewiseError(f"{where} has no kernel.")
@@ -189,22 +189,25 @@ def uncompiled_kernels(file: KernelFile, entries: Iterable[KernelEntry]) -> tupl
     """Return the names of kernels that a source declares and its module lacks: templates without an instance."""
     compiled = {_last_part(entry.signature.plain_name if entry.signature else entry.name) for entry in entries}
     text = "" if file.is_ptx else without_comments(file.text)
-    declared = [name[1] for declaration in _DECLARED.findall(text) if (name := _CALLED.search(declaration))]
+    declared = [name for declaration in _DECLARED.findall(text) if (name := declared_name(declaration))]
     return tuple(dict.fromkeys(name for name in declared if name not in compiled))
 
 
 def _is_called(entry: KernelEntry, kernel: str) -> bool:
-    """Whether a user may mean a kernel: by its name with or without namespaces, template arguments or parameters."""
+    """Whether a user may mean a kernel: by its name with all, some or no namespaces, template arguments or parameters."""
     if entry.signature is None:
         return False
     wanted = kernel.replace(" ", "")
     names = (entry.signature.name, entry.signature.plain_name, str(entry.signature))
-    return any(name.replace(" ", "") == wanted or _without_namespaces(name).replace(" ", "") == wanted for name in names)
+    return any(wanted in (name.replace(" ", ""), *_tails(name)) for name in names)
 
 
-def _without_namespaces(name: str) -> str:
-    head, mark, rest = re.split(r"([<(]|$)", name.replace("(anonymous namespace)::", ""), maxsplit=1)
-    return _last_part(head) + mark + rest
+def _tails(name: str) -> Iterator[str]:
+    """Yield a name without spaces and with ever fewer of its namespaces."""
+    head, mark, rest = re.split(r"([<(]|$)", name.replace("(anonymous namespace)::", "").replace(" ", ""), maxsplit=1)
+    parts = head.split("::")
+    for first in range(len(parts)):
+        yield "::".join(parts[first:]) + mark + rest
 
 
 def _last_part(name: str) -> str:

@@ -18,6 +18,7 @@ from tilewise.engine.kernel_file import (
     open_kernel,
     uncompiled_kernels,
 )
+from tilewise.engine.template_names import full_name
 from tilewise.ptx.debug_info import SourceFunction, read_functions
 
 DTYPE_OF = {
@@ -79,6 +80,7 @@ def list_file(file: KernelFile, options: BuildOptions, kernel: str | None = None
 
     Raises CompileError, and TilewiseError for a kernel that is not there.
     """
+    kernel = None if kernel is None else full_name(kernel, file.text)
     module = build(file, options, kernel)
     entries = list_kernels(module)
     chosen = entries if kernel is None else (open_kernel(file, options, kernel),)
