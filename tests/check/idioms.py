@@ -157,5 +157,8 @@ IDIOMS = (
     Idiom("matching_lanes", lambda a: {"counts": np.bincount(a["x"], minlength=8)}, ("race.global",), (8, 8)),
     Idiom("compare_and_swap", lambda a: {"most": [a["x"].max()]}, ("race.global",), (10, 10)),
     Idiom("volatile_rows", lambda a: {"y": a["x"][:, ::-1]}, (RAW, WAR), (7, 10)),
+    Idiom("split_k_in_order", lambda a: {"c": a["a"] @ a["b"]}, (FENCE,), (14, 14)),
+    Idiom("semaphore_votes", lambda a: {"y": a["x"].sum(axis=0)[::-1]}, ("race.global",), (10, 10)),
+    Idiom("persistent_blocks", lambda a: {"y": a["x"].sum(axis=1)}, (RAW,), (13, 16)),
     Idiom("local_array", lambda a: {"y": _most_frequent(a["x"])}, ("uninit.local",), (7,)),
 )

@@ -165,6 +165,17 @@ def test_loop_stands_before_what_follows_it_though_its_latch_has_no_exit() -> No
     assert found.loops[0].header == 0
 
 
+def test_ends_of_a_round_meet_in_one_block_before_the_next() -> None:
+    # As compilers leave a loop at whose end one thread alone has something to do: it leads back from two places.
+    body = "mov.b32 %r0, 1;\nHEAD: mov.b32 %r0, 2;\n@%p bra HEAD;\nmov.b32 %r0, 3;\n@%p bra HEAD;\nret;"
+    assert cfg(body).successors == ((1,), (1, 2), (1, 3), ())
+    found = build_cfg(function(body), never, joins_rounds=True)
+    assert found.blocks[4].instructions == ()
+    assert found.successors == ((1,), (4, 2), (4, 3), (), (1,))
+    assert found.order == (0, 1, 2, 4, 3)
+    assert [loop.blocks for loop in found.loops] == [{1, 2, 4}]
+
+
 def test_blocks_that_return_stand_last() -> None:
     found = cfg("@%p bra A;\nret;\nA: @%p bra B;\nmov.b32 %r0, 1;\nB: @%p bra C;\nret;\nC: mov.b32 %r0, 1;\n@%p bra D;\nD: ret;")
     leaving = [not found.successors[index] for index in found.order]

@@ -50,14 +50,20 @@ class Cfg:
     """Along the paths that leave the function; len(blocks) stands for having left it, also where no path leaves."""
 
 
-def build_cfg(function: Function, ends_block: Predicate, starts_block: Predicate | None = None) -> Cfg:
+def build_cfg(
+    function: Function, ends_block: Predicate, starts_block: Predicate | None = None, *, joins_rounds: bool = False
+) -> Cfg:
     """Return the control-flow graph of `function`.
 
     A block ends at a label that a branch names, at bra, brx, ret, exit and trap, after an instruction for which `ends_block` is
-    true, and before one for which `starts_block` is. Raises TilewiseError where a branch names no label of the function.
+    true, and before one for which `starts_block` is. With `joins_rounds`, branches by which several blocks lead back to a loop's
+    header do so through one block more, without instructions, behind all of the text: there lanes of a round meet before the next
+    one begins, as they do on a GPU. Raises TilewiseError where a branch names no label of the function.
     """
     blocks = _split(function, ends_block, starts_block or (lambda instruction: False))
     successors = _link(function, blocks)
+    if joins_rounds:
+        blocks, successors = _join_rounds(blocks, successors)
     reachable = _post_order(successors, 0)
     immediate_dominator = immediate_dominators(successors, 0)
     loops = _find_loops(successors, reachable, immediate_dominator)
@@ -151,6 +157,22 @@ def _link(function: Function, blocks: tuple[Block, ...]) -> tuple[tuple[int, ...
     return tuple(successors)
 
 
+def _join_rounds(
+    blocks: tuple[Block, ...], successors: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[Block, ...], tuple[tuple[int, ...], ...]]:
+    """Return the graph with a block between the ends of a loop's round and its header, where there are several ends."""
+    latches = _latches(successors, _post_order(successors, 0), immediate_dominators(successors, 0))
+    several = sorted(header for header, ends in latches.items() if len(ends) > 1)
+    meeting = {header: index for index, header in enumerate(several, len(blocks))}
+    linked = tuple(
+        tuple(meeting[after] if after in meeting and node in latches[after] else after for after in afters)
+        if not _ends_in_table(blocks[node])
+        else afters
+        for node, afters in enumerate(successors)
+    )
+    return (*blocks, *(Block(index, None, ()) for index in meeting.values())), (*linked, *((header,) for header in meeting))
+
+
 def _block_of(label: str, by_label: dict[str, int], branch: Instruction) -> int:
     block = by_label.get(label)
     if block is None:
@@ -176,6 +198,10 @@ def _mnemonic(instruction: Instruction) -> str:
 
 def _is_branch(instruction: Instruction) -> bool:
     return _mnemonic(instruction) == "bra"
+
+
+def _ends_in_table(block: Block) -> bool:
+    return bool(block.instructions) and _mnemonic(block.instructions[-1]) == "brx"
 
 
 def _is_control(instruction: Instruction) -> bool:
@@ -217,12 +243,7 @@ def _reverse(successors: Graph, nodes: Iterable[int], count: int) -> list[list[i
 
 def _find_loops(successors: Graph, reachable: list[int], dominator: list[int]) -> tuple[Loop, ...]:
     """Return the natural loops: of each edge back to a dominator, all blocks that reach it without passing the header."""
-    first, size = _number_tree(dominator, reachable)
-    latches: dict[int, list[int]] = {}
-    for node in reachable:
-        for header in successors[node]:
-            if first[header] <= first[node] < first[header] + size[header]:
-                latches.setdefault(header, []).append(node)
+    latches = _latches(successors, reachable, dominator)
     predecessors = _reverse(successors, reachable, len(successors))
     loops: list[Loop] = []
     room = LOOP_BLOCKS_LIMIT
@@ -232,6 +253,17 @@ def _find_loops(successors: Graph, reachable: list[int], dominator: list[int]) -
         if room < 0:
             raise TilewiseError(f"the function's {len(latches)} loops nest too deep to analyse")
     return tuple(sorted(loops, key=lambda loop: (-len(loop.blocks), loop.header)))
+
+
+def _latches(successors: Graph, reachable: list[int], dominator: list[int]) -> dict[int, list[int]]:
+    """The blocks that lead back to each loop's header."""
+    first, size = _number_tree(dominator, reachable)
+    latches: dict[int, list[int]] = {}
+    for node in reachable:
+        for header in successors[node]:
+            if first[header] <= first[node] < first[header] + size[header]:
+                latches.setdefault(header, []).append(node)
+    return latches
 
 
 def _number_tree(dominator: list[int], reachable: list[int]) -> tuple[list[int], list[int]]:

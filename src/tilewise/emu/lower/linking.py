@@ -43,7 +43,7 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
     caller = Caller(graph, saves)
     names = list(_called_first(graph))
     functions = [rewrite(caller.rewrite(graph.functions[name]), is_missing) for name in names]
-    graphs = [build_cfg(function, _ends_block, _starts_block) for function in functions]
+    graphs = [build_cfg(function, _ends_block, _starts_block, joins_rounds=True) for function in functions]
     starts = [sum(len(cfg.blocks) for cfg in graphs[:index]) for index in range(len(graphs))]
     entries = dict(zip(names, starts, strict=True))
     owners = tuple(name for name, cfg in zip(names, graphs, strict=True) for _ in cfg.blocks)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from tilewise.emu.lower.callgraph import CallGraph, reach
 from tilewise.emu.lower.linking import Linked
 from tilewise.emu.lower.provenance import Provenance
+from tilewise.emu.lower.special import BARRIER_ONES
 from tilewise.emu.lower.step import Step, registers_of
-from tilewise.ptx.ast import Address
+from tilewise.ptx.ast import Address, Register
 from tilewise.ptx.cfg import Loop
 
 SHARED_WITH_OTHERS = ("global", "shared", "generic")
@@ -54,13 +55,19 @@ def waiting_loops(
                 continue
             polled = reads
         if rounds.latches:
-            watched = polled[0] if polled else steps[rounds.latches[0]][-1]
+            watched = polled[0] if polled else next(step for end in rounds.ends for step in reversed(steps[end]))
             is_global = any(step.access is not None and step.access.space != "shared" for step in polled)
             yield WaitingLoop(loop.header, loop.blocks, rounds.latches, watched, tuple(polled), is_global)
 
 
 def _is_strong(step: Step) -> bool:
     return step.access is not None and (step.access.kind == "atomic" or step.access.order != "")
+
+
+def _votes(step: Step) -> set[Hashable]:
+    """What a step reads of what a barrier has counted."""
+    operands = (operand for operand, _ in step.sources)
+    return {operand.name for operand in operands if isinstance(operand, Register) and operand.name == BARRIER_ONES}
 
 
 def _orders_memory(step: Step) -> bool:
@@ -120,6 +127,8 @@ class _Rounds:
         self._blocks = _leading_back(flow, loop)
         self.latches = tuple(block for block in sorted(self._blocks) if loop.header in flow.after(block))
         """The blocks that lead back to the header."""
+        self.ends = (*self.latches, *(block for block in sorted(self._blocks) if set(self.latches) & set(flow.after(block))))
+        """The latches, and the blocks that lead to them: a latch may hold no instruction."""
         own = [step for block in sorted(self._blocks) for step in flow.steps[block]]
         self.steps = [*own, *flow.called(frozenset(self._blocks))]
         """All instructions of a round, those of what it calls included."""
@@ -133,7 +142,9 @@ class _Rounds:
             before = len(tainted) + len(places)
             for step in self.steps:
                 kind = step.access.kind if step.access is not None else ""
-                if step.reads & tainted or (kind == "load" and self._flow.place_of(step) in places):
+                if step.reads & tainted and step.control == "barrier":
+                    places.add(BARRIER_ONES)
+                if step.reads & tainted or (kind == "load" and self._flow.place_of(step) in places) or _votes(step) & places:
                     tainted |= step.writes
                     places |= {self._flow.place_of(step)} if kind in ("store", "atomic") else set()
             for block in self._blocks:

@@ -52,12 +52,50 @@ static void teach(struct tw_context* context, uint64_t warp, uint32_t lanes, uin
     }
 }
 
+// Where a thread keeps what it is handed: behind a barrier a thread may raise the flag for data that others have fenced, or fence for a
+// flag that another has seen.
+static struct tw_knowledge** handed_place(struct tw_thread* thread, enum tw_handed what) {
+    return what == TW_FENCED ? &thread->fenced[1].knowledge : &thread->seen[1];
+}
+
 // Makes a thread know what it has seen in flags and atomics of its block (0) or of others (1).
 static void take_in(const struct tw_context* context, struct tw_thread* thread, uint32_t scope) {
     if (!thread->seen[scope]) return;
     tw_learn(&thread->knowledge[TW_STRICT], thread->seen[scope], context->threads);
     tw_replace(&thread->seen[scope], 0);
     context->block->order->has_knowledge = 1;
+}
+
+// What lanes of a warp have fenced, or seen in flags of other blocks, by themselves or by what they were handed; 0 if nothing.
+static struct tw_knowledge* handed_by(const struct tw_context* context, uint64_t warp, uint32_t lanes, enum tw_handed what) {
+    struct tw_thread* threads = context->block->order->threads + TW_LANES * warp;
+    struct tw_knowledge* all = 0;
+    uint32_t era = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const struct tw_fenced* fenced = &threads[__builtin_ctz(rest)].fenced[1];
+        if (what == TW_FENCED && fenced->clock && fenced->era > era) era = fenced->era;
+    }
+    if (era) {  // a fence in one era covers all earlier ones
+        struct tw_clocks* clocks = tw_make_clocks(context->threads);
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            const uint32_t lane = (uint32_t)__builtin_ctz(rest);
+            if (threads[lane].fenced[1].era == era) clocks->of[TW_LANES * warp + lane] = threads[lane].fenced[1].clock;
+        }
+        all = tw_know_clocks(context->block->number, era, clocks);
+    }
+    const struct tw_knowledge* last = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        struct tw_knowledge* more = *handed_place(&threads[__builtin_ctz(rest)], what);
+        if (more != last) tw_learn(&all, more, context->threads);
+        last = more;
+    }
+    return all;
+}
+
+static void hand(const struct tw_context* context, uint64_t warp, uint32_t lanes, enum tw_handed what, struct tw_knowledge* handed) {
+    struct tw_thread* threads = context->block->order->threads + TW_LANES * warp;
+    for (uint32_t rest = handed ? lanes : 0; rest; rest &= rest - 1)
+        tw_learn(handed_place(&threads[__builtin_ctz(rest)], what), handed, context->threads);
 }
 
 // __syncwarp: each of the lanes comes behind all of them.
@@ -68,6 +106,11 @@ void tw_warp_sync(struct tw_context* context, struct tw_warp* warp, uint32_t mas
     for (uint32_t kind = 0; kind < TW_KINDS; ++kind) {
         struct tw_knowledge* all = publish(context, mask, kind);
         teach(context, context->warp_index, mask, kind, all);
+        tw_drop(all);
+    }
+    for (uint32_t what = 0; order->has_handed && what < TW_HANDED; ++what) {
+        struct tw_knowledge* all = handed_by(context, context->warp_index, mask, what);
+        hand(context, context->warp_index, mask, what, all);
         tw_drop(all);
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1)
@@ -87,6 +130,7 @@ void tw_fence(struct tw_context* context, struct tw_warp* warp, uint32_t mask, u
             thread->fenced[scope].era = order->era;
             thread->fenced[scope].clock = thread->clock;
         }
+        order->has_handed |= !is_of_block;
         go_on(thread);
     }
 }
@@ -140,17 +184,26 @@ void tw_free_locations(struct tw_watch* watch) {
     watch->locations = 0;
 }
 
+// A flag for other blocks: the barrier before it is needed, since others of the block may have written what the flag is about.
+static void note_release(const struct tw_context* context) {
+    const struct tw_order* order = context->block->order;
+    if (order->run_site < context->watch->site_count) context->watch->orders[order->run_site] = 1;
+}
+
 // What a thread lets those know who see its value, if anything; says whether only threads of its block.
 static struct tw_knowledge* release_of(const struct tw_context* context, uint32_t thread, uint32_t traits, uint32_t* is_of_block) {
     const struct tw_order* order = context->block->order;
     const struct tw_thread* own = &order->threads[thread];
     *is_of_block = (traits & TW_OF_BLOCK) != 0;
+    if (traits & TW_RELEASES && !*is_of_block) note_release(context);
     if (traits & TW_RELEASES) return content_of(context, thread, TW_STRICT, own->knowledge[TW_STRICT], order->era, own->clock);
     const struct tw_fenced* fenced = &own->fenced[1];
-    if (!fenced->clock) {
-        fenced = &own->fenced[0];
-        *is_of_block = 1;
+    if (fenced->clock || fenced->knowledge) {
+        note_release(context);
+        return content_of(context, thread, TW_STRICT, fenced->knowledge, fenced->era, fenced->clock);
     }
+    fenced = &own->fenced[0];
+    *is_of_block = 1;
     return fenced->clock ? content_of(context, thread, TW_STRICT, fenced->knowledge, fenced->era, fenced->clock) : 0;
 }
 
@@ -183,6 +236,7 @@ void tw_synchronise(struct tw_context* context, uint32_t lane, uint64_t key, uin
         const int is_same_block = location->block == context->block->number;
         struct tw_thread* own = &context->block->order->threads[thread];
         if (is_same_block || !location->is_of_block) tw_learn(&own->seen[!is_same_block], location->knowledge[TW_STRICT], context->threads);
+        context->block->order->has_handed |= own->seen[1] != 0;
         if (traits & TW_ACQUIRES) take_in(context, own, 0);
         if (traits & TW_ACQUIRES && !(traits & TW_OF_BLOCK)) take_in(context, own, 1);
         if (is_same_block || !location->is_of_block)
@@ -206,16 +260,39 @@ void tw_watch_arrival(struct tw_context* context, uint32_t barrier, uint32_t sit
         tw_learn(&order->arrived[barrier][kind], all, context->threads);
         tw_drop(all);
     }
+    for (uint32_t what = 0; order->has_handed && what < TW_HANDED; ++what) {
+        struct tw_knowledge* all = handed_by(context, context->warp_index, lanes, what);
+        tw_learn(&order->handed[barrier][what], all, context->threads);
+        tw_drop(all);
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
         go_on(&order->threads[TW_LANES * context->warp_index + (uint32_t)__builtin_ctz(rest)]);
 }
 
 static void forget_arrivals(struct tw_order* order, uint32_t barrier) {
     for (uint32_t kind = 0; kind < TW_KINDS; ++kind) tw_replace(&order->arrived[barrier][kind], 0);
+    for (uint32_t what = 0; what < TW_HANDED; ++what) tw_replace(&order->handed[barrier][what], 0);
+}
+
+// All threads of the block are handed what each of them has; none has less than all from then on.
+static void hand_round(const struct tw_context* context, struct tw_order* order) {
+    for (uint32_t what = 0; what < TW_HANDED; ++what) {
+        struct tw_knowledge* all = 0;
+        for (uint64_t i = 0; i < context->warp_count; ++i) {
+            struct tw_knowledge* more = handed_by(context, i, UINT32_MAX, what);
+            tw_learn(&all, more, context->threads);
+            tw_drop(more);
+        }
+        for (uint64_t i = 0; i < context->warp_count; ++i) hand(context, i, UINT32_MAX, what, all);
+        tw_drop(all);
+    }
+    order->has_handed = 0;
 }
 
 // All threads have waited at a barrier, at the instruction `site` or at several.
 static void begin_era(const struct tw_context* context, struct tw_order* order, uint32_t site) {
+    if (order->has_handed) hand_round(context, order);
+    if (order->has_knowledge && site != MANY_SITES) context->watch->orders[site] = 1;  // it hands on what flags have told
     for (uint64_t i = 0; i < context->threads; ++i) {
         struct tw_thread* thread = &order->threads[i];
         thread->clock = 1;
@@ -261,6 +338,7 @@ void tw_watch_barrier(struct tw_context* context, uint32_t barrier) {
             const struct tw_warp* warp = tw_warp_at(context, i);
             if (!warp->counted || warp->barrier != barrier) continue;
             for (uint32_t kind = 0; kind < TW_KINDS; ++kind) teach(context, i, warp->waiting, kind, order->arrived[barrier][kind]);
+            for (uint32_t what = 0; what < TW_HANDED; ++what) hand(context, i, warp->waiting, what, order->handed[barrier][what]);
         }
     }
     order->sites[barrier] = 0;
@@ -311,7 +389,7 @@ void tw_reset_order(const struct tw_context* context, struct tw_order* order) {
     order->era += 1;
     order->first_era = order->run_start = order->era;
     order->run_site = UINT32_MAX;
-    order->has_knowledge = 0;
+    order->has_knowledge = order->has_handed = 0;
     memset(order->sites, 0, sizeof order->sites);
     memset(order->sequence, 0, sizeof order->sequence);
     memset(order->missed, 0, TW_LANES * context->warp_count * sizeof *order->missed);

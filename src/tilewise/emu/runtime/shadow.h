@@ -27,10 +27,13 @@ struct tw_knowledge {
 // would have if nobody needed fences.
 enum { TW_STRICT, TW_RELEASED, TW_WEAK, TW_KINDS };
 
-// What a thread had done when it fenced.
+// What a barrier and __syncwarp hand on beside knowledge: what has been fenced for other blocks, what flags of theirs were seen.
+enum tw_handed { TW_FENCED, TW_SEEN, TW_HANDED };
+
+// What a thread had done when it fenced, and what it knows to be fenced.
 struct tw_fenced {
     struct tw_knowledge* knowledge;
-    uint32_t era, clock;  // clock 0: it never did
+    uint32_t era, clock;  // clock 0: it never did itself
 };
 
 struct tw_thread {
@@ -45,8 +48,10 @@ struct tw_order {
     uint32_t era, first_era;                   // goes on from block to block
     uint32_t run_start, run_site;              // since which era all have ended at this one barrier instruction
     uint32_t has_knowledge;                    // a thread knows more than the block does
+    uint32_t has_handed;                       // a thread has fenced or seen more than all have been handed
     struct tw_knowledge* knowledge[TW_KINDS];  // of all threads
     struct tw_knowledge* arrived[TW_BARRIERS][TW_KINDS];
+    struct tw_knowledge* handed[TW_BARRIERS][TW_HANDED];
     uint32_t sites[TW_BARRIERS];  // the instruction at which threads came to each, + 1; UINT32_MAX for several
     uint32_t* missed;             // for each thread: lanes that it named and waited for, and that were not about to leave the kernel
     uint32_t* executed;           // for each warp, for each site: how often
