@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from tilewise.checkers.bounds import OVERFLOW, READ, WRITE
 from tilewise.checkers.results import SCHEDULE
 from tilewise.core.finding import SEVERITIES, Finding
 
@@ -21,6 +22,7 @@ def merge_findings(builds: Sequence[Sequence[Finding]]) -> list[Finding]:
                 continue
             known.remove(same)
             merged[merged.index(same)] = replace(same, build="both", count=max(same.count, finding.count))
+    merged = _with_reasons(merged)
     if any(finding.severity == "error" and finding.kind != SCHEDULE.name for finding in merged):
         merged = [finding for finding in merged if finding.kind != SCHEDULE.name]
     return merged
@@ -30,6 +32,20 @@ def _is_same(one: Finding, other: Finding) -> bool:
     lines, others = ({(place.file, place.line) for place in finding.lines} for finding in (one, other))
     is_same_array = one.array == other.array or not one.array or not other.array
     return (one.kind, one.severity) == (other.kind, other.severity) and lines == others and is_same_array
+
+
+def _with_reasons(findings: list[Finding]) -> list[Finding]:
+    """Take out bad addresses of one build where the other says why they are bad: by an index that wrapped."""
+    reasons = {index: finding for index, finding in enumerate(findings) if finding.kind == OVERFLOW.name}
+    kept = dict(enumerate(findings))
+    for index, finding in enumerate(findings):
+        if finding.kind not in (READ.name, WRITE.name) or finding.build == "both":
+            continue
+        for place, reason in reasons.items():
+            if reason.build not in ("both", finding.build) and _is_same(replace(finding, kind=reason.kind), reason):
+                kept[place] = replace(reason, build="both", count=max(reason.count, finding.count))
+                kept.pop(index, None)
+    return list(kept.values())
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
