@@ -55,7 +55,7 @@ def test_explanation_names_the_choice_and_what_was_left() -> None:
     assert "4096 x 4096 x 4096, layout rc, on H200 SXM" in text
     cut = plan.chosen.cut
     assert cut is not None
-    assert f"{cut.blocks:,} blocks of 128 threads on 132 SMs" in text
+    assert f"{cut.blocks:,} blocks of 256 threads on 132 SMs" in text
     assert f"{cut.whole:,} tiles go to a block each, the others are cut along k into {cut.shares} shares" in text
     assert all(candidate.label in text for candidate in plan.alternatives)
 

@@ -12,7 +12,7 @@ import pytest
 from tilewise.build.nvrtc import compile_source
 from tilewise.core.launch import Launch
 from tilewise.core.problem import LAYOUTS, Layout, Problem
-from tilewise.cost.fp32 import CROWDED, FLAT, LARGE, MIDDLE, SMALL, TINY, WIDE, Tiling, estimate_tiled, share_out
+from tilewise.cost.fp32 import CROWDED, LARGE, MIDDLE, NARROW, SMALL, TALL, TINY, Tiling, estimate_tiled, share_out
 from tilewise.emu.machine import emulate
 from tilewise.hw.device import Device
 from tilewise.hw.device_file import find_device
@@ -30,7 +30,7 @@ from tilewise.kernels.fp32 import (
 )
 
 Floats = npt.NDArray[np.float32]
-TILINGS = {"wide": WIDE, "large": LARGE, "crowded": CROWDED, "middle": MIDDLE, "small": SMALL, "flat": FLAT, "tiny": TINY}
+TILINGS = {"tall": TALL, "large": LARGE, "crowded": CROWDED, "middle": MIDDLE, "small": SMALL, "narrow": NARROW, "tiny": TINY}
 UNWRITTEN = np.float32(np.nan)
 
 
@@ -113,7 +113,7 @@ def whole(tiling: Tiling, problem: Problem) -> Cut:
     return Cut(tile_count(tiling.tiles.tile, problem), 0, 0)
 
 
-QUICK = (("flat", "rc"), ("small", "rc"), *(("tiny", layout) for layout in LAYOUTS))
+QUICK = (("narrow", "rc"), ("small", "rc"), ("middle", "rc"), *(("tiny", layout) for layout in LAYOUTS))
 """Tilings that are compiled for this CPU in two seconds; the larger a thread tile, the longer."""
 
 
@@ -182,7 +182,9 @@ def test_few_rows_or_columns_are_right(rows: int, layout: Layout, h200: Device) 
             product.assert_right()
 
 
-@pytest.mark.parametrize(("count", "names"), [(8, ["tiny"]), pytest.param(24, ["tiny", "flat", "small"], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("count", "names"), [(8, ["tiny"]), pytest.param(24, ["tiny", "narrow", "small"], marks=pytest.mark.slow)]
+)
 def test_random_problems(count: int, names: list[str], h200: Device) -> None:
     draw = random.Random(11)
     for _ in range(count):

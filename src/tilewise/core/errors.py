@@ -20,7 +20,7 @@ class TilewiseError(Exception):
 class CompileError(TilewiseError):
     """NVRTC refused a source; `log` is its output, with the user's own file names and lines."""
 
-    def __init__(self, message: str, log: str) -> None:
+    def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)
         self.log = log
 
@@ -39,7 +39,7 @@ class KernelFault(TilewiseError):
     `printed` is what the kernel had printed by then.
     """
 
-    def __init__(self, message: str, faults: tuple[object, ...], printed: str = "") -> None:
+    def __init__(self, message: str, faults: tuple[object, ...] = (), printed: str = "") -> None:
         super().__init__(message)
         self.faults = faults
         self.printed = printed

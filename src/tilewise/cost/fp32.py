@@ -1,9 +1,9 @@
 """How long an fp32 product takes by each of the kernels that matmul has, and how it is best cut: a model to choose by.
 
 Times are of a device of known peak and bandwidth. What a model cannot know is a constant below, each with where it comes from:
-[fitted] is least squares, over the logarithms of 88 times of tiles measured on an H200, 2026-11-30
-(benchmarks/results/fp32_candidates_h200.json and bench_fp32_h200.json). The median error is 3 %; the worst, 37 % too little, is
-of a C that is stored word by word and a K of few steps.
+[fitted] is least squares, over the logarithms of 670 times of tiles measured on an H200, 2026-11-30, rounded
+(benchmarks/results/fp32_candidates_h200.json has the fastest of them). Of the builds below, the median error is 2 %, and nine of
+ten are within 7 %.
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ from tilewise.kernels.fp32 import (
     threads,
     tile_count,
 )
+from tilewise.kernels.ladder import VECTOR
 
-LAUNCH_SECONDS = 7e-7
-"""From one launch of a graph to the next where neither does anything [fitted]."""
-START_SECONDS = 7e-7
-"""Of a block, until its first tile is there and after its last multiply-add [fitted]."""
+LAUNCH_SECONDS = 1e-7
+"""From one launch of a graph to the next, beyond what a block takes to start [fitted]."""
+START_SECONDS = 1.5e-6
+"""Of each piece of a tile: until its first k-step is there and after its last multiply-add [fitted]."""
 LATENCY_SECONDS = 8.5e-7
-"""From asking for a tile to its arrival, with what the barrier adds [fitted]."""
+"""From asking for a k-step to its arrival, with what the barrier adds [fitted]."""
 SUM_SECONDS = 2e-6
 """A second launch that adds parts, which cannot begin before the first is done [fitted]."""
-PART_SECONDS = 1.2e-7
+PART_SECONDS = 1.3e-7
 """A part more of the tile that has most: a thread adds them one after the other [fitted]."""
-HALF_WARPS = 0.75
+HALF_WARPS = 0.33
 """Warps a scheduler that reach half of what ever so many would [fitted]."""
-L2_BYTES_PER_HBM_BYTE = 1.25
-"""The L2's bandwidth over device memory's [reads on an H200: 5.5 against 4.47 TB/s]."""
+WORD_STORED_BYTES = 12
+"""What a word of C takes of the L2's bandwidth where words are stored one by one, a sector each time [fitted]."""
+L2_BYTES_PER_HBM_BYTE = 1.0
+"""What tiles get of the L2, over what reads get of device memory [fitted; reads alone reach 1.2 on an H200, 5.5 to 4.47 TB/s]."""
 READING = 0.9
 """Of device memory's nominal bandwidth, what reads reach [an H200: 4.47 of 4.8 TB/s]."""
 THREADS_PER_SCHEDULERS = 128
@@ -72,13 +75,13 @@ class Tiling:
         return dict(self.of_peak_elsewhere).get(layout, self.of_peak)
 
 
-WIDE = Tiling(Tiles(TilePlan(128, 256, 16, 8, 16), 2, 1), 0.66, (("rr", 0.745),))
-LARGE = Tiling(Tiles(TilePlan(128, 128, 8, 16, 8), 4, 2), 0.705, (("rr", 0.71), ("cr", 0.74), ("cc", 0.72)))
-MIDDLE = Tiling(Tiles(TilePlan(64, 128, 16, 16, 8), 2, 4), 0.645)
-CROWDED = Tiling(Tiles(TilePlan(64, 128, 16, 8, 8), 2, 4), 0.57)
-SMALL = Tiling(Tiles(TilePlan(64, 64, 16, 4, 4), 3, 3), 0.465)
-FLAT = Tiling(Tiles(TilePlan(32, 128, 16, 4, 8), 2, 4), 0.475)
-TINY = Tiling(Tiles(TilePlan(32, 32, 16, 4, 4), 4, 8), 0.4)
+TALL = Tiling(Tiles(TilePlan(256, 128, 8, 16, 8), 4, 1, 4), 0.757, (("rr", 0.785), ("cr", 0.805), ("cc", 0.775)))
+LARGE = Tiling(Tiles(TilePlan(128, 128, 8, 16, 8), 4, 2, 2), 0.755, (("rr", 0.78), ("cr", 0.8), ("cc", 0.775)))
+MIDDLE = Tiling(Tiles(TilePlan(64, 128, 8, 16, 8), 4, 4, 4), 0.735)
+CROWDED = Tiling(Tiles(TilePlan(64, 128, 8, 8, 8), 4, 4), 0.655)
+SMALL = Tiling(Tiles(TilePlan(64, 64, 16, 8, 4), 3, 4), 0.6)
+NARROW = Tiling(Tiles(TilePlan(32, 64, 16, 4, 4), 4, 6), 0.46)
+TINY = Tiling(Tiles(TilePlan(32, 32, 16, 4, 4), 4, 8), 0.43)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +93,32 @@ class Estimate:
 
 
 def estimate_tiled(tiling: Tiling, problem: Problem, device: Device) -> Estimate:
-    """Return the fastest cut of a product's tiles: a block each, or cut along k so that all SMs have as much to do."""
-    tiles, steps = tile_count(tiling.tiles.tile, problem), step_count(tiling.tiles.tile, problem)
-    cuts = [Cut(tiles, 0, 0)]
-    fills = tiles >= tiling.tiles.blocks_per_sm * device.sms
-    for resident in range(tiling.tiles.blocks_per_sm if fills else 1, tiling.tiles.blocks_per_sm + 1):
+    """Return the fastest cut of a product's tiles."""
+    cuts = possible_cuts(tiling.tiles, problem, device)
+    return min((Estimate(cut, _seconds(tiling, cut, problem, device)) for cut in cuts), key=lambda each: each.seconds)
+
+
+def possible_cuts(tiles: Tiles, problem: Problem, device: Device) -> list[Cut]:
+    """Return the cuts that come into question: a block a tile, or so many shares of k that all SMs have as much to do."""
+    count, steps = tile_count(tiles.tile, problem), step_count(tiles.tile, problem)
+    cuts = [Cut(count, 0, 0)]
+    fills = count >= tiles.blocks_per_sm * device.sms
+    for resident in range(tiles.blocks_per_sm if fills else 1, tiles.blocks_per_sm + 1):
         slots = resident * device.sms
-        whole = max(0, tiles // slots - 1) * slots
-        work = (tiles - whole) * steps
+        whole = max(0, count // slots - 1) * slots
+        work = (count - whole) * steps
         share = max(-(-work // slots), LEAST_SHARE)
         if work < MOST_SHARED_STEPS and share % steps:
             cuts.append(Cut(whole, -(-work // share), share))
-    return min((Estimate(cut, _seconds(tiling, cut, problem, device)) for cut in cuts), key=lambda each: each.seconds)
+    return cuts
 
 
 def _seconds(tiling: Tiling, cut: Cut, problem: Problem, device: Device) -> float:
     tile, steps = tiling.tiles.tile, step_count(tiling.tiles.tile, problem)
-    busiest = -(-cut.whole // device.sms) * steps + -(-cut.shares // device.sms) * cut.share  # k-steps of the SM with most to do
+    whole, shares = -(-cut.whole // device.sms), -(-cut.shares // device.sms)  # of the SM with most to do
+    busiest = whole * steps + shares * cut.share  # its k-steps
     resident = min(tiling.tiles.blocks_per_sm, -(-cut.blocks // device.sms))
+    pieces = max(1.0, (whole + shares * _pieces(cut.share, steps)) / resident)  # one after the other
     peak = device.fp32_fmas_per_s / device.sms
     rate = peak * tiling.of_peak_with(problem.layout) * _of_full_rate(resident * threads(tile) / THREADS_PER_SCHEDULERS)
     hbm = READING * device.hbm_bandwidth_bytes_per_s
@@ -115,10 +126,18 @@ def _seconds(tiling: Tiling, cut: Cut, problem: Problem, device: Device) -> floa
     arithmetic = busiest * tile.BM * tile.BN * tile.BK / rate
     waiting = busiest / resident * LATENCY_SECONDS / (tiling.tiles.stages - 1)
     reading = max(problem.compulsory_bytes / hbm, formula_load_bytes(problem, tile) / l2)
+    storing = WORD_STORED_BYTES * problem.M * problem.N / l2 if problem.N % VECTOR else 0.0
     summing = 0.0
     if cut.shares:  # half of the places for parts are written, and read again
         summing = SUM_SECONDS + PART_SECONDS * -(-steps // cut.share) + WORD_BYTES * parts_words(tile, cut) / l2
-    return LAUNCH_SECONDS + START_SECONDS + max(arithmetic, waiting, reading) + summing
+    return LAUNCH_SECONDS + START_SECONDS * pieces + max(arithmetic, waiting, reading) + storing + summing
+
+
+def _pieces(share: int, steps: int) -> int:
+    """Of how many tiles a share has a part at the most."""
+    if share == 0:
+        return 0
+    return -(-share // steps) + (share % steps != 0 and steps % share != 0)
 
 
 def _of_full_rate(warps: float) -> float:
@@ -148,7 +167,7 @@ SHARINGS = MappingProxyType(
         1: Sharing(4, 1, 8, 4, 0.16),
         2: Sharing(4, 2, 2, 4, 0.16),
         4: Sharing(4, 4, 2, 4, 0.16),
-        8: Sharing(4, 8, 4, 4, 0.16),
+        8: Sharing(8, 8, 1, 2, 0.17),
         16: Sharing(8, 8, 1, 2, 0.25),
     }
 )

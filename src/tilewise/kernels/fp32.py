@@ -51,6 +51,8 @@ class Tiles:
     """Tiles in shared memory at a time."""
     blocks_per_sm: int
     """What registers are shared out for."""
+    copy_parts: int = 1
+    """Into how many parts a k-step's copies are taken apart, to stand among its multiply-adds, where single words are copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,7 @@ def _tiled_header(tiles: Tiles, problem: Problem, a: Place, b: Place) -> str:
         "TN": tile.TN,
         "STAGES": tiles.stages,
         "BLOCKS_PER_SM": tiles.blocks_per_sm,
+        "COPY_PARTS": tiles.copy_parts,
         "A_WIDTH": a_width,
         "B_WIDTH": b_width,
     }

@@ -53,12 +53,14 @@ struct Copies {
             }
     }
 
-    // Starts copying a whole tile that lies `advance` bytes behind the first; `to` is the shared address of this thread's first word.
-    __device__ __forceinline__ void start(unsigned to, size_t advance) const {
+    // Starts one of `parts` of the copies of a whole tile that lies `advance` bytes behind the first; `to` is the shared address of
+    // this thread's first word.
+    __device__ __forceinline__ void start(unsigned to, size_t advance, int part, int parts) const {
 #pragma unroll
         for (int i = 0; i < COUNT; ++i)
 #pragma unroll
             for (int run = 0; run < RUNS; ++run) {
+                if ((i * RUNS + run) * parts / (COUNT * RUNS) != part) continue;
                 const unsigned at = to + 4 * (run * RUN_STEP * ROW + i * LINE_STEP);
                 const size_t behind = K_RUNS ? 4 * run * RUN_STEP : run * run_step;
                 const char* const word = reinterpret_cast<const char*>(from[i]) + advance + behind;

@@ -11,6 +11,7 @@ constexpr int BK = 16;            //             depth of one k-step
 constexpr int TM = 16;            // thread tile: rows of C
 constexpr int TN = 8;             //              columns of C
 constexpr int STAGES = 2;         // tiles in shared memory at a time
+constexpr int COPY_PARTS = 4;     // into how many parts a k-step's copies are taken apart, where single words are copied
 constexpr int BLOCKS_PER_SM = 2;  // what registers are shared out for
 constexpr int A_WIDTH = 1;        // words a copy: 4 where lines run along memory and all are 16-byte aligned
 constexpr int B_WIDTH = 4;

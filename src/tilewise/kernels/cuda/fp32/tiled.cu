@@ -1,7 +1,9 @@
 // C = A B in fp32, limited by the multiply-adds alone: any sizes, layouts, leading dimensions and alignments of 4 bytes.
 //
 // As r07, with 16 x 8 outputs a thread, fragments loaded one kk ahead, a ring of STAGES, and a loop that knows no edges: lines past
-// an edge are copied from the last line and never stored, and the ragged k-step, filled up with zeros, comes first.
+// an edge are copied from the last line and never stored, and the ragged k-step, filled up with zeros, comes first. A k-step's
+// multiply-adds are written in an order of which the compiler makes the fewest stalls, and copies of single words stand between
+// them in COPY_PARTS places.
 //
 // The first `whole` blocks compute a tile each. What tiles are left, too few to fill the GPU once more, are cut along k into
 // shares of `share` k-steps, one a block; a share may end within a tile. Parts of tiles go to `parts`, two places a block,
@@ -17,23 +19,34 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 constexpr int A_ROW = BM + (A_ROW_MAJOR ? PAD : 0), B_ROW = BN + (B_ROW_MAJOR ? 0 : PAD);
 constexpr int A_TILE = BK * A_ROW, STAGE = A_TILE + BK * B_ROW;  // words
 constexpr unsigned LAST = 4 * (STAGES - 1) * STAGE;              // bytes from the first stage to the last
+constexpr int PARTS = A_ROW_MAJOR || !B_ROW_MAJOR ? COPY_PARTS : 1;
 
 static_assert(BM % WM == 0 && BN % WN == 0, "warp tiles cover the block tile: 4 TM divides BM, 8 TN divides BN");
 static_assert(TM % 4 == 0 && TN % 4 == 0, "four words are read at a time: 4 divides TM and TN");
 static_assert(STAGES >= 2, "one stage is read while the next is on its way");
+static_assert(BK % PARTS == 0, "a k-step's copies are started at equal distances: COPY_PARTS divides BK");
+
+// Step `step` of `count` on lap number `lap`: there and back in turns.
+__device__ constexpr int there_and_back(int lap, int count, int step) { return lap % 2 ? count - 1 - step : step; }
 
 struct Accumulators {
     float of[TM][TN];
 
-    // Columns in turn, up and down: neighbours share an operand, which then need not be read again.
+    // By squares of 8, one way and back; in a square by rows, across and back: neighbours share an operand, which then need not be
+    // read again. Orders as good on paper differ by a fifth (docs/fp32.md): the compiler makes more of this one.
     __device__ __forceinline__ void add(const float (&a_frag)[TM], const float (&b_frag)[TN]) {
+        constexpr int ROWS = TM < 8 ? TM : 8, COLUMNS = TN < 8 ? TN : 8, SQUARES_DOWN = TM / ROWS;
 #pragma unroll
-        for (int j = 0; j < TN; ++j)
+        for (int square = 0; square < SQUARES_DOWN * (TN / COLUMNS); ++square)
 #pragma unroll
-            for (int step = 0; step < TM; ++step) {
-                const int i = j % 2 ? TM - 1 - step : step;
-                of[i][j] = fmaf(a_frag[i], b_frag[j], of[i][j]);
-            }
+            for (int row = 0; row < ROWS; ++row)
+#pragma unroll
+                for (int column = 0; column < COLUMNS; ++column) {
+                    const int i =
+                        there_and_back(square / SQUARES_DOWN, SQUARES_DOWN, square % SQUARES_DOWN) * ROWS + there_and_back(square, ROWS, row);
+                    const int j = square / SQUARES_DOWN * COLUMNS + there_and_back(row, COLUMNS, column);
+                    of[i][j] = fmaf(a_frag[i], b_frag[j], of[i][j]);
+                }
     }
 
     // Stores a thread's outputs, `rows` and `columns` of which are there; `vectors` where four may go at a time.
@@ -81,14 +94,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         const unsigned b_write = opaque(shared_address(shared + A_TILE + b.k * B_ROW + b.line));
 
         size_t a_advance = depth * a_word, b_advance = depth * b_word;
-        const auto start = [&](unsigned write) {
-            a.start(a_write + write, a_advance), b.start(b_write + write, b_advance);
-            a_advance = opaque(a_advance + BK * a_word), b_advance = opaque(b_advance + BK * b_word);
+        const auto start = [&](unsigned write, int part, int parts) {  // one of `parts` of a tile's copies
+            a.start(a_write + write, a_advance, part, parts), b.start(b_write + write, b_advance, part, parts);
+            if (part == parts - 1) a_advance = opaque(a_advance + BK * a_word), b_advance = opaque(b_advance + BK * b_word);
         };
         a.start_ragged(shared, depth), b.start_ragged(shared + A_TILE, depth), cp_async_commit_group();
 #pragma unroll
         for (int stage = 1; stage < STAGES - 1; ++stage) {
-            if (stage < count) start(4 * stage * STAGE);
+            if (stage < count) start(4 * stage * STAGE, 0, 1);
             cp_async_commit_group();
         }
 
@@ -106,14 +119,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
             __syncthreads();                    // so are everyone's, and nobody reads the stage before any more
         };
         const auto k_step = [&](bool copies, bool is_last) {
-            if (copies) start(write);
-            cp_async_commit_group();
-            write = write == LAST ? 0 : write + 4 * STAGE;
 #pragma unroll
             for (int kk = 0; kk < BK; ++kk) {
+                if (copies && kk % (BK / PARTS) == 0) start(write, kk / (BK / PARTS), PARTS);
                 if (kk + 1 < BK) {
                     load(kk + 1);
                 } else {
+                    cp_async_commit_group();
+                    write = write == LAST ? 0 : write + 4 * STAGE;
                     read = read == LAST ? 0 : read + 4 * STAGE;
                     if (!is_last) await_stage(), load(0);
                 }
