@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from commanding import Tilewise, Write
+
+from tilewise.cli.main import main
 
 AXPBY = """\
 // tilewise: --grid 4 --block 256 --arg 'x=f32[1000]:normal' --arg 'y=f32[1000]' --arg a=2.0 --arg n=1000
@@ -125,3 +128,26 @@ def test_shared_addresses_whose_base_lies_below_zero_are_looked_at_where_they_ar
     racing = SCAN.replace("o /= 2;\n    __syncthreads();", "o /= 2;")
     findings = tilewise.json("check", write(racing), "--only", "race.*", code=1)["findings"]
     assert {"race.shared.warp", "race.shared.raw"} <= {finding["kind"] for finding in findings}
+
+
+HEAVY = """\
+// tilewise: --grid 64 --block 32 --arg x=f32[32]:zeros
+extern "C" __global__ void heavy(float* x) {
+  for (int i = 0; i < 2000; ++i) x[threadIdx.x] += i;
+}
+"""
+
+
+def test_long_check_says_what_it_does_off_a_terminal(
+    write: Write, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocks race, so that every access is watched: that takes longer than the pauses."""
+    monkeypatch.setattr("tilewise.render.progress.SAID_AFTER_S", 0.02)
+    monkeypatch.setattr("tilewise.render.progress.SAID_EVERY_S", 0.02)
+    with pytest.raises(SystemExit):
+        main(["check", str(write(HEAVY)), "--json"])
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["verdict"] == "findings"
+    said = re.findall(r"^tilewise: the \w+ build: watching every access, at block (\d+) of 64$", shown.err, re.MULTILINE)
+    assert said
+    assert all(1 <= int(block) <= 64 for block in said)

@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -161,7 +161,7 @@ def chosen_blocks(blocks: Sequence[int], total: int) -> ctypes.Array[ctypes.c_ui
 
 
 class Run:
-    """One launch under way: what its host threads share."""
+    """One launch under way: what its host threads share. `advance` is told now and then how many of its blocks have begun."""
 
     def __init__(
         self,
@@ -172,8 +172,10 @@ class Run:
         chosen: ctypes.Array[ctypes.c_uint64] | None,
         budget: Budget,
         watching: Watching | Screening | None = None,
+        advance: Callable[[int, int], None] = lambda *_: None,
     ) -> None:
         self.budget = budget
+        self._advance = advance
         self.kernel = kernel
         self.arguments = arguments
         self.stop = ctypes.c_int32(0)
@@ -196,6 +198,7 @@ class Run:
             seed=turns.seed,
             watching=watching,
         )
+        self._task = task
         self.workers = [Worker(task) for _ in range(count)]
 
     def go(self) -> None:
@@ -218,6 +221,12 @@ class Run:
                 pause = min(2 * pause, longest)
                 if self.budget.is_spent(worker.block_counts for worker in self.workers):
                     self.stop.value = 1
+                self._advance(self._started_blocks, self._task.blocks)
+
+    @property
+    def _started_blocks(self) -> int:
+        taken = min(int(self._task.next_block.value), self._task.blocks)
+        return taken - sum(int(worker.context.end_taken - worker.context.first_taken) for worker in self.workers)
 
     def _compile_careful(self) -> int:
         """Called from a host thread; an exception here must not cross C, so it is kept for the main thread."""

@@ -7,8 +7,9 @@ with every access watched (docs/adr/0013).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tilewise.core.counters import Counters
@@ -30,6 +31,10 @@ from tilewise.emu.watching import Screening, Watching
 if TYPE_CHECKING:
     pass
 
+Progress = Callable[[str, int, int], None]
+"""Is told every now and then what is being done to a launch, how many of its blocks have begun, and of how many."""
+
+_DOING: dict[View, str] = {"": "running", "screened": "a quick look", "observed": "watching every access"}
 REQUESTS_WATCHED = 10_000
 """Requests a block, at most, of a launch that passes the quick look and is then asked which barriers it needs."""
 UNTRIED_INSTRUCTIONS = 10_000_000
@@ -60,6 +65,7 @@ def observe(
     seed: int = 0,
     blocks: Sequence[int] | None = None,
     watch: bool = True,
+    progress: Progress = lambda *_: None,
     target: Target | None = None,
 ) -> Observation:
     """Run a launch on the CPU and return what was seen; arrays among its arguments are read and written in place.
@@ -72,7 +78,7 @@ def observe(
     require_block_size(launch)
     require_single_clusters(launch)
     turns = Turns(1 if watch else threads, resident_blocks, seed)
-    session = _Session(launch, turns, tuple(poison), blocks, max_instructions, target)
+    session = _Session(launch, turns, tuple(poison), blocks, max_instructions, progress, target)
     if not watch:
         return session.run("", None)
     observation = session.screen()
@@ -89,10 +95,11 @@ class _Session:
         poison: tuple[int, ...],
         blocks: Sequence[int] | None,
         max_instructions: int | None,
+        progress: Progress,
         target: Target | None,
     ) -> None:
         self._launch, self._turns, self._target = launch, turns, target
-        self._blocks, self._max_instructions = blocks, max_instructions
+        self._blocks, self._max_instructions, self._progress = blocks, max_instructions, progress
         self._poison = {f"argument {index}" for index in poison}
         self._before = self._contents()
         self._compile_seconds = 0.0
@@ -141,7 +148,9 @@ class _Session:
         bound = bind(launch, kernel.blueprint)
         blocks = self._blocks if sample is None else sample
         chosen = None if blocks is None else chosen_blocks(blocks, launch.blocks)
-        run = Run(launch, kernel, bound, self._turns, chosen, Budget(kernel.blueprint, self._max_instructions), watching)
+        budget = Budget(kernel.blueprint, self._max_instructions)
+        advance = partial(self._progress, _DOING[view])
+        run = Run(launch, kernel, bound, self._turns, chosen, budget, watching, advance)
         careful_before, started, stopped = kernel.careful_seconds, time.perf_counter(), ""
         run.go()
         careful = kernel.careful_seconds - careful_before

@@ -137,7 +137,7 @@ class _Check:
         values = input_values(arguments, frozenset(name for one, _ in outputs for name in one.names))
         finite = are_finite(arguments)
         try:
-            observation = self._observe(entry, arguments)
+            observation = self._observe(f"the {build} build", entry, arguments)
         except (UnsupportedInstruction, InstructionLimitReached) as error:
             return _Run(build, None, (f"the {build} build was not run to its end: {error}",))
         differences: list[Difference] = []
@@ -171,7 +171,7 @@ class _Check:
         """The launch with what its arrays held at first."""
         return self._subject.launch(entry, self._subject.bind(entry))
 
-    def _observe(self, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0) -> Observation:
+    def _observe(self, what: str, entry: KernelEntry, arguments: Sequence[BoundArgument], seed: int = 0) -> Observation:
         """Run a build; a seed other than 0 asks for another order, and then only the results matter."""
         launch = self._subject.launch(entry, tuple(arguments))
         return observe(
@@ -182,6 +182,7 @@ class _Check:
             blocks=self._shuffled(launch, seed) if seed else self._blocks,
             seed=seed,
             watch=seed == 0,
+            progress=lambda doing, begun, blocks: self._tell(f"{what}: {doing}, at block {begun:,} of {blocks:,}"),
         )
 
     def _counters(self, build: Build, entry: KernelEntry, observation: Observation) -> Counters | None:
@@ -218,7 +219,7 @@ class _Check:
         for seed in range(1, self._options.schedules):
             self._tell(f"running under seed {seed}")
             again = self._subject.bind(entry)
-            self._observe(entry, again, seed)
+            self._observe(f"under seed {seed}", entry, again, seed)
             found = list(compare_runs(again, arguments, f"the same launch under seed 0 (here: seed {seed})"))
             if found:
                 yield from found

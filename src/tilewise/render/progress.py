@@ -1,8 +1,9 @@
-"""What a climb is doing, as a bar on stderr; nothing where stderr is no terminal."""
+"""What a climb is doing, as a bar on stderr, and what a check is doing, as a line."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -44,24 +45,50 @@ def show_progress() -> Iterator[Callable[[Step], None] | None]:
 
 
 STATUS_AFTER_S = 2.0
+SAID_AFTER_S, SAID_EVERY_S = 5.0, 60.0
+"""Where stderr is no terminal: a line is said after so long, and then every so often."""
 
 
 @contextmanager
 def show_status() -> Iterator[Callable[[str], None]]:
-    """Show what is being done in a line on stderr, once the block has run for two seconds; nothing where that is no terminal.
+    """Show what is being done in a line on stderr, once the block has run for two seconds; where that is no terminal, say it.
 
     Yields what to tell it.
     """
     console = Console(stderr=True)
+    with _show_line(console) if console.is_terminal else _say_lines(console) as tell:
+        yield tell
+
+
+@contextmanager
+def _say_lines(console: Console) -> Iterator[Callable[[str], None]]:
+    """Print what is being done after a while, and again every minute."""
+    told, ended = deque([""], maxlen=1), threading.Event()
+
+    def say() -> None:
+        pause = SAID_AFTER_S
+        while not ended.wait(pause):
+            console.print(plain(f"tilewise: {told[-1]}"), soft_wrap=True)
+            pause = SAID_EVERY_S
+
+    speaker = threading.Thread(target=say, daemon=True)
+    speaker.start()
+    try:
+        yield told.append
+    finally:
+        ended.set()
+        speaker.join()
+
+
+@contextmanager
+def _show_line(console: Console) -> Iterator[Callable[[str], None]]:
     status = console.status("")
-    timer = threading.Timer(STATUS_AFTER_S, status.start) if console.is_terminal else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
+    timer = threading.Timer(STATUS_AFTER_S, status.start)
+    timer.daemon = True
+    timer.start()
     try:
         yield lambda text: status.update(plain(text))
     finally:
-        if timer is not None:
-            timer.cancel()
-            timer.join()
+        timer.cancel()
+        timer.join()
         status.stop()
