@@ -394,3 +394,36 @@ def test_copies_of_an_access_are_worded_once_with_their_total() -> None:
         ("kernel.cu:3", "96 times)"),
         ("kernel.cu:4", "32 times)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "index"),
+    [("ld.shared.u32", 5_000_000), *((opcode, index) for opcode in ("ld.shared.u32", "ld.u32") for index in (-1000, -2, 64))],
+)
+def test_index_next_to_shared_memory_is_of_shared_memory(opcode: str, index: int) -> None:
+    """Also by a generic address, which below it lies in local memory's window; the kernel has 16 bytes of that."""
+    generic = "" if ".shared" in opcode else "cvta.shared.u64 %rd2, %rd2;"
+    body = f"""
+    ld.param.u64 %rd1, [a0];
+    mov.u64 %rd2, buffer;
+    {generic}
+    {opcode} %r1, [%rd2+{4 * index}];
+    mov.u64 %rd3, depot;
+    st.local.u32 [%rd3], %r1;
+    st.global.u32 [%rd1], %r1;
+    ret;"""
+    (fault,) = faults_of(assemble(body, "u64", shared_bytes=256, local_bytes=16), 1, 1, np.zeros(1, np.uint32))
+    assert (fault.space, fault.offset) == ("shared", 4 * index)
+    assert f"4 bytes at shared address {4 * index}" in fault.detail
+
+
+def test_index_past_local_memory_is_of_local_memory() -> None:
+    body = """
+    ld.param.u64 %rd1, [a0];
+    mov.u64 %rd3, depot;
+    cvta.local.u64 %rd3, %rd3;
+    ld.u32 %r1, [%rd3+400];
+    st.global.u32 [%rd1], %r1;
+    ret;"""
+    (fault,) = faults_of(assemble(body, "u64", shared_bytes=256, local_bytes=16), 1, 1, np.zeros(1, np.uint32))
+    assert (fault.space, fault.offset) == ("local", 400)

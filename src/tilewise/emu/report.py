@@ -21,7 +21,8 @@ PAGE_BYTES = 1 << 16
 def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuffer, ...]) -> Fault:
     """Return the runtime's record of a fault as a Fault."""
     site = blueprint.sites[raw.site]
-    space = _space(raw, site)
+    space = _space(raw, site, blueprint.local_bytes)
+    offset = _offset(raw, site, space)
     near = _nearest_array(int(raw.address), buffers) if space == "global" else None
     kind = abi.FAULT_KINDS[raw.kind]
     linear = 32 * raw.warp + raw.lane
@@ -33,22 +34,22 @@ def describe_fault(raw: abi.Fault, blueprint: Blueprint, buffers: tuple[BoundBuf
         opcode=site.opcode,
         block=(raw.block[0], raw.block[1], raw.block[2]),
         thread=(linear % x, linear // x % y, linear // (x * y)),
-        detail=_detail(kind, raw, site, buffers),
+        detail=_detail(kind, raw, site, space, offset, buffers),
         count=int(raw.count),
         place=site.source or Place("", site.ptx_line),
         ptx_line=site.ptx_line,
         space=space,
         access=ACCESSES.get(site.kind),
         array=near.name if near else "",
-        offset=int(raw.address) - (near.low if near else _window(space, int(raw.address))),
+        offset=int(raw.address) - near.low if near else offset,
         barrier=int(raw.address)
         if not site.kind and kind in ("deadlock", "divergent barrier") and raw.kind != abi.ENDLESS
         else None,
     )
 
 
-def _space(raw: abi.Fault, site: SiteFacts) -> str:
-    """The state space that an address points to; empty for what is no access."""
+def _space(raw: abi.Fault, site: SiteFacts, local_bytes: int) -> str:
+    """The state space that an address points to, or misses by little; empty for what is no access."""
     if site.kind not in ACCESSES:
         return ""
     if raw.kind == abi.OUT_OF_SHARED:
@@ -56,13 +57,22 @@ def _space(raw: abi.Fault, site: SiteFacts) -> str:
     if not site.is_generic:
         return "local" if site.space == "stack" else site.space
     windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
-    return next((name for name, window in windows if window <= raw.address < window + WINDOW_BYTES), "global")
+    found = next((name for name, window in windows if window <= raw.address < window + WINDOW_BYTES), "global")
+    past_local = raw.address - LOCAL_WINDOW - local_bytes
+    is_below_shared = found == "local" and SHARED_WINDOW - raw.address < past_local
+    return "shared" if is_below_shared else found
 
 
-def _window(space: str, address: int) -> int:
-    """Where a state space begins, if an address is a generic one of it."""
-    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
-    return window if address >= window else 0
+def _offset(raw: abi.Fault, site: SiteFacts, space: str) -> int:
+    """Bytes from the start of shared or local memory, less than 0 before it; any other address as it is."""
+    address = int(raw.address)
+    if space == "local":
+        return address - LOCAL_WINDOW
+    if space != "shared":
+        return address
+    if site.is_generic and raw.kind != abi.OUT_OF_SHARED:
+        return address - SHARED_WINDOW
+    return (address + (1 << 31)) % (1 << 32) - (1 << 31)  # of 32 bits
 
 
 def _nearest_array(address: int, buffers: tuple[BoundBuffer, ...]) -> BoundBuffer | None:
@@ -71,7 +81,7 @@ def _nearest_array(address: int, buffers: tuple[BoundBuffer, ...]) -> BoundBuffe
     return None if near is None or _distance(near, address) > FAR_BYTES else near
 
 
-def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuffer, ...]) -> str:
+def _detail(kind: str, raw: abi.Fault, site: SiteFacts, space: str, offset: int, buffers: tuple[BoundBuffer, ...]) -> str:
     if kind == "failed assertion":
         return f"{raw.text.decode(errors='replace')!r} does not hold"
     if kind == "trap":
@@ -98,10 +108,9 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, buffers: tuple[BoundBuff
         if kind == "missing lanes":
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
-    is_shared = (site.space == "shared" and not site.is_generic) or raw.kind == abi.OUT_OF_SHARED
-    where = f"shared address {raw.address}" if is_shared else _place(int(raw.address), buffers)
+    where = f"{space} address {offset}" if space in ("shared", "local") else _near_buffer(int(raw.address), buffers)
     if site.kind == "copy":
-        return f"a copy {'to' if is_shared else 'from'} {where}"
+        return f"a copy {'to' if space == 'shared' else 'from'} {where}"
     if kind == "misaligned":
         return f"{site.bytes} bytes at {where}, which is no multiple of {site.bytes}"
     return f"{site.bytes} bytes at {where}"
@@ -116,14 +125,6 @@ def _waiting_warps(raw: abi.Fault) -> str:
     ends = [warp for warp in warps if warp + 1 not in warps]
     runs = ", ".join(f"{start}-{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True))
     return f"warps {runs} wait"
-
-
-def _place(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
-    """A generic address as one of the space that it is of."""
-    for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
-        if window <= address < window + WINDOW_BYTES:
-            return f"{name} address {address - window}"
-    return _near_buffer(address, buffers)
 
 
 def _near_buffer(address: int, buffers: tuple[BoundBuffer, ...]) -> str:
