@@ -6,6 +6,7 @@ them where it was called from; a kernel's blocks stand last.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -74,6 +75,27 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
     )
     cfg = Cfg(tuple(blocks), successors, _predecessors(successors, order), order, loops, ())
     return Linked(merged, cfg, starts[-1], choices, owners, calls, behind)
+
+
+def text_order(linked: Linked) -> tuple[int, ...]:
+    """Return the reachable blocks in the order of the text, those of each function behind the first call that leads to it."""
+    bodies: dict[str, list[int]] = defaultdict(list)
+    for block in linked.cfg.order:
+        bodies[linked.owners[block]].append(block)
+    kernel = linked.owners[linked.entry]
+    seen, found, under_way = {kernel}, list[int](), [iter(bodies[kernel])]
+    while under_way:
+        following = next(under_way[-1], None)
+        if following is None:
+            under_way.pop()
+            continue
+        found.append(following)
+        callees = [linked.owners[entry] for entry in linked.cfg.successors[following]] if following in linked.calls else []
+        for callee in callees:
+            if callee not in seen:
+                seen.add(callee)
+                under_way.append(iter(bodies[callee]))
+    return tuple(found)
 
 
 def _called_first(graph: CallGraph) -> Iterator[str]:

@@ -10,7 +10,7 @@ from tilewise.core.errors import TilewiseError, nearest
 from tilewise.core.launch import Dim3
 from tilewise.emu.lower.callgraph import CallGraph, call_graph
 from tilewise.emu.lower.calls import STACK, Saves
-from tilewise.emu.lower.linking import Linked, link
+from tilewise.emu.lower.linking import Linked, link, text_order
 from tilewise.emu.lower.memory_map import (
     PlacedVariable,
     code_addresses,
@@ -114,7 +114,7 @@ def prepare(module: PtxModule, kernel: str, block_shape: Dim3) -> Program:
     )
     ordered = tuple(live[block] for block in linked.cfg.order)
     entry = number[linked.entry]
-    sites = tuple(_number_sites(steps))
+    sites = tuple(_number_sites(decoded[block] for block in text_order(linked)))
     return Program(
         function=linked.function,
         block_shape=block_shape,
