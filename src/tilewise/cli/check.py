@@ -64,17 +64,47 @@ def check(
     given = options.read_facts(kernel, grid, block, cluster, smem, arg, seed, max_dynamic_smem)
     how = options.read_build_options(device, arch, define, include, std, "optimised", compile_seconds)
     _check_choices(build, schedules, sample_blocks, rtol, atol)
+    wanted = _read_check_options(
+        device, expect, out, rtol, atol, schedules, sample_blocks, threads, max_instructions, fail_on, examples=html is not None
+    )
 
+    from tilewise.engine.check_filter import Filters
+    from tilewise.engine.kernel_file import open_file
+
+    opened = open_file(file)
+    facts = opened.facts(given)
+    if not facts.states_launch:
+        _show_listing(opened, how, facts.kernel, as_json)
+        raise typer.Exit(COULD_NOT_RUN)
+    filters = Filters(tuple(only or ()), tuple(ignore or ()), baseline)
+    report = _run(opened, how, facts, build, wanted, filters)
+    sources = _sources(report, opened)
+    _write_files(report, sources, opened, write_baseline, sarif, html)
+    _show(report, sources, as_json, lines)
+    raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def _read_check_options(
+    device: str,
+    expect: list[str] | None,
+    out: str | None,
+    rtol: float | None,
+    atol: float | None,
+    schedules: int,
+    sample_blocks: int | None,
+    threads: int | None,
+    max_instructions: int | None,
+    fail_on: str,
+    *,
+    examples: bool,
+) -> CheckOptions:
     from tilewise.core.report import require_severity
     from tilewise.engine.check import CheckOptions
-    from tilewise.engine.check_filter import Filters
-    from tilewise.engine.check_filter import write_baseline as write
     from tilewise.engine.check_results import Tolerances
     from tilewise.engine.expect import parse_expectation
-    from tilewise.engine.kernel_file import open_file
     from tilewise.hw.device_file import find_device
 
-    wanted = CheckOptions(
+    return CheckOptions(
         device=find_device(device),
         expectations=tuple(parse_expectation(text) for text in expect or ()),
         out=out,
@@ -84,21 +114,8 @@ def check(
         threads=threads,
         max_instructions=max_instructions,
         fail_on=require_severity(fail_on),
-        examples=html is not None,
+        examples=examples,
     )
-    opened = open_file(file)
-    facts = opened.facts(given)
-    if not facts.states_launch:
-        _show_listing(opened, how, facts.kernel, as_json)
-        raise typer.Exit(COULD_NOT_RUN)
-    filters = Filters(tuple(only or ()), tuple(ignore or ()), baseline)
-    report = _run(opened, how, facts, build, wanted, filters)
-    if write_baseline is not None:
-        write(report, write_baseline, {str(opened.path): opened.text})
-    sources = _sources(report, opened)
-    _write_files(report, sources, opened.path, sarif, html)
-    _show(report, sources, as_json, lines)
-    raise typer.Exit(EXIT_CODES[report.verdict])
 
 
 def _check_choices(build: str | None, schedules: int, sample_blocks: int | None, rtol: float | None, atol: float | None) -> None:
@@ -162,11 +179,17 @@ def _show(report: Report, sources: dict[str, str], as_json: bool, lines: bool) -
         render_lines(report.counters, sources, console)
 
 
-def _write_files(report: Report, sources: dict[str, str], file: Path, sarif: Path | None, html: Path | None) -> None:
+def _write_files(
+    report: Report, sources: dict[str, str], file: KernelFile, baseline: Path | None, sarif: Path | None, html: Path | None
+) -> None:
+    if baseline is not None:
+        from tilewise.engine.check_filter import write_baseline
+
+        write_baseline(report, baseline, {str(file.path): file.text})
     if sarif is not None:
         from tilewise.render.sarif import write_sarif
 
-        write_sarif(report, sarif, sources, file)
+        write_sarif(report, sarif, sources, file.path)
     if html is not None:
         from tilewise.render.html import write_html
 
