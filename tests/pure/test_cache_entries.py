@@ -109,7 +109,7 @@ def test_key_of_text_is_that_of_its_utf8() -> None:
 
 
 def test_entries_unused_longest_are_evicted(tmp_path: Path) -> None:
-    cache = Cache(tmp_path, limit_bytes=3500)
+    cache = Cache(tmp_path, limit_bytes=4000)
     keys = [key_of(str(number)) for number in range(4)]
     for age, key in enumerate(keys[:3]):
         cache.put(key, {"ptx": bytes(1000)})
@@ -117,7 +117,31 @@ def test_entries_unused_longest_are_evicted(tmp_path: Path) -> None:
     assert cache.get(keys[0])  # used last, though put first
     cache.put(keys[3], {"ptx": bytes(1000)})
     assert [cache.get(key) is not None for key in keys] == [True, False, True, True]
-    assert cache.stats().bytes <= 3500
+    assert cache.stats().bytes <= 4000
+
+
+@pytest.mark.parametrize(("limit_bytes", "looks"), [(10**9, 300 // 32 + 1), (100_000, 150)])
+def test_folder_is_looked_through_now_and_then_and_keeps_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_bytes: int, looks: int
+) -> None:
+    """300 entries of a good 1,000 bytes: far below the limit, and three times as much as it allows."""
+    looks_at: list[Path] = []
+    look = Cache._look_through
+    monkeypatch.setattr(Cache, "_look_through", lambda cache, newest: (looks_at.append(newest), look(cache, newest)))
+    cache = Cache(tmp_path, limit_bytes)
+    for number in range(300):
+        cache.put(key_of(str(number)), {"ptx": bytes(1000)})
+        assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= limit_bytes
+    assert 0 < len(looks_at) <= looks
+    assert cache.get(key_of("299"))
+
+
+def test_two_caches_of_one_folder_keep_its_limit_together(tmp_path: Path) -> None:
+    """As two processes, neither of which sees what the other writes."""
+    caches = [Cache(tmp_path, 200_000) for _ in range(2)]
+    for number in range(400):
+        caches[number % 2].put(key_of(str(number)), {"ptx": bytes(1000)})
+        assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 200_000
 
 
 def test_entry_beyond_the_limit_is_not_kept_and_evicts_nothing(tmp_path: Path) -> None:

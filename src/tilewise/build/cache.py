@@ -32,6 +32,11 @@ _ENTRY, _PART = ".entry", ".part"
 _FOLDERS = "tilewise-folders"
 _ABANDONED_SECONDS = 3600
 """A temporary file this old was left by a process that died."""
+_UNSEEN_WRITES, _UNSEEN_SHARE = 32, 4
+"""The folder is looked through after so many writes, or once they fill one part in so many of the room that was left: as many
+processes, that know nothing of each other, keep the limit together."""
+_KEPT_SHARE = 0.9
+"""Of the limit, once entries are evicted: else a full folder would be looked through at each write."""
 
 
 class CacheWarning(UserWarning):
@@ -65,8 +70,8 @@ def default_cache() -> Cache:
 class Cache:
     """Blobs in one folder, shared by any number of threads and processes.
 
-    Beyond `limit_bytes` the entries used longest ago are evicted. A folder that cannot be used is said once, as a CacheWarning;
-    `get` then finds nothing and `put` keeps nothing.
+    Beyond `limit_bytes` the entries used longest ago are evicted, to nine tenths of it. A folder that cannot be used is said
+    once, as a CacheWarning; `get` then finds nothing and `put` keeps nothing.
     """
 
     def __init__(self, root: Path, limit_bytes: int = DEFAULT_CACHE_LIMIT_MB * 10**6) -> None:
@@ -74,6 +79,8 @@ class Cache:
         self.limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._warned = False
+        self._unseen_writes, self._unseen_bytes, self._room_bytes = 0, 0, 0
+        """Since the folder was last looked through, and what it had left then."""
 
     def get(self, key: str) -> dict[str, bytes] | None:
         """Return the blobs put under `key`, None where there are none or they are damaged."""
@@ -103,7 +110,8 @@ class Cache:
         try:
             self._make_root()
             self._write(path, data)
-            self._evict(path)
+            if self._is_due(len(data)):
+                self._look_through(path)
         except OSError as error:
             self._warn(error)
 
@@ -175,18 +183,28 @@ class Cache:
             part.unlink(missing_ok=True)
             raise
 
-    def _evict(self, newest: Path) -> None:
+    def _is_due(self, written_bytes: int) -> bool:
+        """Whether the folder may by now hold more than the limit, as far as this process knows."""
+        with self._lock:
+            self._unseen_writes += 1
+            self._unseen_bytes += written_bytes
+            return self._unseen_writes >= _UNSEEN_WRITES or _UNSEEN_SHARE * self._unseen_bytes >= self._room_bytes
+
+    def _look_through(self, newest: Path) -> None:
         """Remove abandoned temporary files and, beyond the limit, the entries used longest ago, `newest` last."""
         for path, status in self._files(_PART):
             if time.time() - status.st_mtime > _ABANDONED_SECONDS:
                 path.unlink(missing_ok=True)
         entries = sorted(self._files(_ENTRY), key=lambda entry: (entry[0] == newest, entry[1].st_mtime_ns))
-        excess = sum(status.st_size for _, status in entries) - self.limit_bytes
+        held = sum(status.st_size for _, status in entries)
+        wanted = _KEPT_SHARE * self.limit_bytes if held > self.limit_bytes else self.limit_bytes
         for path, status in entries:
-            if excess <= 0:
-                return
+            if held <= wanted or path == newest:
+                break
             path.unlink(missing_ok=True)
-            excess -= status.st_size
+            held -= status.st_size
+        with self._lock:
+            self._unseen_writes, self._unseen_bytes, self._room_bytes = 0, 0, self.limit_bytes - held
 
     def _files(self, *suffixes: str) -> Iterator[tuple[Path, os.stat_result]]:
         """Yield the cache's own files with their status, passing over those that another process removes meanwhile."""
