@@ -111,3 +111,22 @@ def test_array_given_twice_is_one_array() -> None:
     assert apart.verdict == "clean"
     in_place = tilewise.check(reverse, grid=1, block=100, args=[X, X])
     assert {finding.kind for finding in in_place.findings} == {"race.global"}
+
+
+def test_copies_of_an_unrolled_load_are_one_finding_an_array_with_their_total() -> None:
+    """Each of 64 x 64 outputs asks for 64 elements of A and of B: 4 n^3 bytes of arrays of 4 n^2."""
+    product = """\
+extern "C" __global__ void mm(const float* A, const float* B, float* C, int n) {
+  int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+#pragma unroll 8
+  for (int k = 0; k < 64; k++) sum += A[row * n + k] * B[k * n + column];
+  C[row * n + column] = sum;
+}
+"""
+    report = tilewise.check(product, grid=(4, 4), block=(16, 16), args=["f32[64,64]:normal"] * 2 + ["f32[64,64]", 64])
+    assert report.counters is not None
+    assert sum(site.kind == "load" for site in report.counters.sites) == 16
+    traffic = [finding for finding in report.findings if finding.kind == "perf.traffic"]
+    assert sorted((finding.array, finding.lines[0].line, finding.count) for finding in traffic) == [("A", 5, 64), ("B", 5, 64)]
+    assert all(f"requests {4 * 64**3:,} bytes" in finding.message for finding in traffic)
