@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,16 @@ def test_huge_grid_is_sampled_only_when_asked(tmp_path: Path) -> None:
     assert "3 of 2,147,483,647 blocks" in sampled["coverage"]["unchecked"][0]
 
 
+def test_launch_that_cannot_but_take_too_long_is_not_begun(tmp_path: Path) -> None:
+    started = time.monotonic()
+    report = check(write(tmp_path, DOUBLED), "--grid", "2147483647,65535")
+    assert report["verdict"] == "incomplete"
+    assert report["coverage"]["blocks_run"] == 0
+    assert "140,735,340,806,145 blocks of 32 threads take" in report["coverage"]["unchecked"][0]
+    assert "--sample-blocks N" in report["coverage"]["unchecked"][0]
+    assert time.monotonic() - started < 30
+
+
 def test_unsupported_instruction_makes_a_check_incomplete_only_where_it_is_reached(tmp_path: Path) -> None:
     unknown = 'asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(0));'
     text = f"{FACTS}__global__ void k(int* x) {{\n  if (x[threadIdx.x] == WANTED) {unknown}\n  x[threadIdx.x] = 3;\n}}"
@@ -182,6 +193,39 @@ def test_recursion_without_end_is_a_finding(tmp_path: Path) -> None:
     function = "__device__ __noinline__ int f(int* x, int n) { return x[n & 31] == 9 ? n : f(x, n + 1) + x[n & 31]; }\n"
     report = check(write(tmp_path, f"{FACTS}{function}__global__ void k(int* x) {{ x[threadIdx.x] = f(x, 1); }}"))
     assert any(finding["kind"] == "oob.stack" for finding in report["findings"]), shown(report)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "part"),
+    [
+        ('printf("%s", (const char*)0);', "oob.global.read", "a string for its %s, at address 0x0"),
+        ('printf("%s", open_ended);', "oob.global.read", "at byte 4 of variable open_ended, which has 4"),
+        ("printf((const char*)x + 200);", "oob.global.read", "at byte 200 of x, which has 128"),
+    ],
+)
+def test_string_that_printf_cannot_read_is_told_as_what_it_is(tmp_path: Path, body: str, kind: str, part: str) -> None:
+    text = f"{FACTS}__device__ char open_ended[4] = {{65, 66, 67, 68}};\n__global__ void k(int* x) {{\n  {body}\n}}"
+    report = check(write(tmp_path, text))
+    assert has(report, "error", kind, [4]), shown(report)
+    (finding,) = (one for one in report["findings"] if one["kind"] == kind)
+    assert part in finding["message"]
+    assert "ends with a 0 byte" in finding["fix"]
+    assert all(one["kind"] != "perf.local_memory" for one in report["findings"]), shown(report)
+
+
+@pytest.mark.parametrize(
+    ("body", "fix"),
+    [
+        ("while (true) {}", "end the loop by a condition"),
+        ("while (x[0] == 0) __syncthreads();", "read the flag with a volatile or atomic load"),
+        ("while (((volatile int*)x)[0] == 0) {}", "let a thread set what is waited for"),
+        ("while (atomicAdd(x, 0) == 0) {}", "let a thread set what is waited for"),
+    ],
+)
+def test_endless_loop_is_told_what_would_end_it(tmp_path: Path, body: str, fix: str) -> None:
+    report = check(write(tmp_path, f"{FACTS}__global__ void k(int* x) {{ {body} }}"))
+    fixes = [finding["fix"] for finding in report["findings"] if finding["kind"] == "deadlock.spin"]
+    assert [one.startswith(fix) for one in fixes] == [True], shown(report)
 
 
 def test_kernel_that_prints_does_not_spoil_the_report(tmp_path: Path) -> None:

@@ -65,6 +65,62 @@ def test_results_that_hang_on_the_order_are_reported_where_nothing_else_is(tilew
     assert tilewise.json("check", write(text))["findings"] == []
 
 
+def test_sums_of_floats_that_round_differently_in_another_order_are_a_note(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 1 --block 256 --arg x=f32[256]:normal --arg sum=f32[1]:zeros\n"
+        'extern "C" __global__ void k(const float* x, float* sum) { atomicAdd(sum, BODY); }\n'
+    )
+    report = tilewise.json("check", write(text.replace("BODY", "x[threadIdx.x]")), "--schedules", "8")
+    assert [(finding["kind"], finding["severity"]) for finding in report["findings"]] == [("schedule.difference", "note")]
+    early = text.replace("BODY", "x[threadIdx.x] + atomicAdd(sum, 0)")
+    (finding,) = tilewise.json("check", write(early), "--schedules", "8", code=1)["findings"]
+    assert (finding["kind"], finding["severity"]) == ("schedule.difference", "error")
+
+
+def test_order_in_which_a_launch_never_ends_is_told(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 2 --block 32 --arg x=s32[1]:zeros --arg y=s32[64]:zeros\n"
+        'extern "C" __global__ void k(int* x, int* y) { int mine = atomicAdd(x, 1);\n'
+        "  for (unsigned i = blockIdx.x == 1 && mine == 0; i; i += 2) BODY; }\n"
+    )
+    words = ("--schedules", "8", "--max-instructions", "100000")
+    report = tilewise.json("check", write(text.replace("BODY", 'asm volatile("")')), *words, code=1)
+    (finding,) = report["findings"]
+    assert finding["kind"] == "deadlock.spin"
+    assert finding["lines"][0]["line"] == 3
+    assert "in a loop that nothing ends" in finding["message"]
+    assert finding["message"].endswith("under seed 1")
+    report = tilewise.json("check", write(text.replace("BODY", "y[threadIdx.x] = i")), *words, code=2)
+    assert report["findings"] == []
+    (sentence,) = report["coverage"]["unchecked"]
+    assert sentence.startswith("the launch under seed ")
+    assert "at most 100,000 are allowed" in sentence
+
+
+def test_what_a_launch_that_got_stuck_leaves_out_is_no_finding(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 1 --block 64 --arg y=f32[64]\n"
+        'extern "C" __global__ void k(float* y) {\n'
+        '  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;");\n  else asm volatile("bar.sync 2, 64;");\n'
+        "  y[threadIdx.x] = 1;\n}\n"
+    )
+    report = tilewise.json("check", write(text), "--expect", "y = ones(64)", code=1)
+    assert {finding["kind"] for finding in report["findings"]} == {"barrier.count"}
+
+
+def test_access_in_a_header_is_told_by_its_call(tilewise: Tilewise, write: Write) -> None:
+    write("__device__ __forceinline__\nvoid put(float* to, float v) {\n\n  *to = v;\n}\n", "put.h")
+    text = (
+        "// tilewise: --grid 1 --block 64 --arg y=f32[64]\n"
+        '#include "put.h"\nextern "C" __global__ void k(float* y) {\n  __shared__ float s[64];\n'
+        "  put(&s[threadIdx.x], 1.f * threadIdx.x);\n  y[threadIdx.x] = s[63 - threadIdx.x];\n}\n"
+    )
+    findings = tilewise.json("check", write(text), code=1)["findings"]
+    (message,) = (finding["message"] for finding in findings if finding["kind"] == "race.shared.raw")
+    assert message.startswith("line 5 writes byte ")
+    assert "of s and line 6 reads it" in message
+
+
 def test_baseline_of_a_report_silences_what_it_has(tilewise: Tilewise, write: Write, tmp_path: Path) -> None:
     file, known = write(kernel("y[threadIdx.x + 1] = n;")), tmp_path / "known.json"
     tilewise("check", file, "--write-baseline", known, code=1)

@@ -241,7 +241,10 @@ def test_wrong_result_quotes_the_first_element() -> None:
     assert (finding.kind, finding.array, finding.count) == ("wrong.result", "B", 3)
     assert "B[17] is 1.5, not 2.5" in finding.message
     between = replace(difference, is_between_schedules=True)
-    assert only(differences=(between,)).kind == "schedule.difference"
+    finding = only(differences=(between,))
+    assert (finding.kind, finding.severity) == ("schedule.difference", "error")
+    rounding = replace(between, is_rounding=True)  # and nothing adds floats by atomics
+    assert only(differences=(rounding,)) == finding
 
 
 def test_result_that_is_not_finite_stands_at_its_stores() -> None:
@@ -269,6 +272,12 @@ def test_uncoalesced_is_more_than_twice_the_sectors_that_the_bytes_fill(transact
 
 def test_one_lane_that_loads_four_bytes_is_not_uncoalesced() -> None:
     assert found(counters=counted(space="global", kind="load", ptx_line=LOAD, bytes=40, transactions=10)) == []
+
+
+def test_row_of_elements_from_which_lanes_stay_away_is_not_uncoalesced() -> None:
+    sparse = replace(site("global", "load", LOAD, bytes=160), opcode="ld.global.nc.f32")
+    assert found(counters=Counters(sites=(sparse,))) == []
+    assert found(counters=Counters(sites=(replace(sparse, transactions=60),))) != []
 
 
 def test_bank_conflict_is_judged_by_wavefronts() -> None:

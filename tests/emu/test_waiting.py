@@ -130,7 +130,7 @@ def test_blocks_that_wait_must_fit_at_once(options: tuple[str, ...]) -> None:
         run(options, "last_block_first", 100, 32, flag, out, resident_blocks=99)
     (fault,) = caught.value.faults
     assert (fault.kind, fault.count) == ("deadlock", 99)
-    assert "1 blocks have not started, 99 are on their way" in fault.detail
+    assert "blocks that have not started: 1, that are on their way: 99" in fault.detail
     run(options, "last_block_first", 100, 32, flag, out, resident_blocks=100)
 
 
@@ -157,7 +157,7 @@ def test_where_each_warp_stands_is_told(options: tuple[str, ...]) -> None:
     details = sorted(fault.detail for fault in caught.value.faults)
     assert details == [
         "warps 0-1 wait at barrier 0, to which 1 of 8 warps have come: nobody can go on",
-        "warps 1-7 wait here (lanes 0xffffff00 of warp 1) for what nobody does any more",
+        "warps 1-7 wait here (lanes 0xffffff00 of warp 1) for a value that nobody will write",
     ]
     assert [fault.count for fault in caught.value.faults] in ([14, 4], [4, 14])
 

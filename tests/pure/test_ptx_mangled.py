@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise.ptx.mangled import demangle
+from tilewise.ptx.mangled import demangle, local_name
 
 KNOWN = {
     "_Z1kv": "k()",
@@ -89,6 +89,20 @@ def test_signature_has_name_and_parameters() -> None:
 )
 def test_what_is_no_functions_name_is_left_alone(name: str) -> None:
     assert demangle(name) is None
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZZ2mmE4tile", "tile"),
+        ("_ZZ12block_reduceILi128EE2MDS0_E5total", "total"),
+        ("_ZZ12block_reduceILi128EE2MDS0_E5total_$_0", "total"),
+        ("_ZZ2mmE4tile_0", "tile"),
+        ("tile", "tile"),
+    ],
+)
+def test_variable_of_a_function_has_its_own_name(symbol: str, name: str) -> None:
+    assert local_name(symbol) == name
 
 
 def test_names_that_grow_without_end_are_left_alone() -> None:

@@ -15,6 +15,7 @@ DIVERGENCE = Kind(
 )
 COUNT = Kind("barrier.count", "error", "A named barrier waits for more threads than ever come to it.")
 
+NAME_ONE = "give the barrier the number of threads that come to it, arriving ones included, and let all of them name the same one"
 MOVE_OUT = "move the barrier out of the branch, so that all threads of the block come to it"
 
 
@@ -31,7 +32,7 @@ def find_stuck_barriers(evidence: Evidence) -> Iterator[Finding]:
             severity=kind.severity,
             build=evidence.build,
             message=_message(fault),
-            fix="give the barrier the number of threads that come to it, arriving ones included" if is_named else MOVE_OUT,
+            fix=NAME_ONE if is_named else MOVE_OUT,
             lines=(fault.place,),
             threads=(fault.thread,),
             blocks=(fault.block,),

@@ -103,6 +103,8 @@ class Difference:
     max_relative_error: float
     is_between_schedules: bool = False
     """Whether it is held against the same launch in another order, and not against what is expected."""
+    is_rounding: bool = False
+    """Whether all elements are within the type's tolerance of each other, on the scale of the array's largest."""
 
 
 @dataclass(frozen=True, slots=True)

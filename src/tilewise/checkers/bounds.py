@@ -15,7 +15,7 @@ LOCAL = Kind("oob.local", "error", "A thread accesses local memory that it does 
 PARAMETER = Kind("oob.param", "error", "A thread reads past the kernel's parameters or a constant.")
 MISALIGNED = Kind("misaligned", "error", "An address is no multiple of the access's bytes, which a GPU demands.")
 OVERFLOW = Kind("overflow.index", "error", "An address is bad because its index was computed in 32 bits that do not hold it.")
-JUMP = Kind("oob.jump", "error", "A thread calls or jumps by a number that stands for no place.")
+JUMP = Kind("oob.jump", "error", "A thread calls a function, or jumps to a label, that is not there.")
 STACK = Kind("oob.stack", "error", "Functions that call themselves take more than the thread's stack.")
 
 FIXES = {
@@ -24,9 +24,11 @@ FIXES = {
     SHARED: "make the shared array as large as the largest index plus 1, or keep the index within it",
     LOCAL: "keep the index within the array",
     PARAMETER: "keep the offset within the structure or the constant array",
-    MISALIGNED: "make the row's bytes a multiple of the access's, or access it in smaller pieces",
+    MISALIGNED: (
+        "start the array, its rows and what is accessed of them at multiples of the access's bytes, or access smaller pieces"
+    ),
     OVERFLOW: "compute the index in 64 bits, as in (size_t)row * columns + column",
-    JUMP: "set the function pointer before it is called",
+    JUMP: "set the function pointer before it is called, and construct the object whose virtual function is",
     STACK: "end the recursion earlier, or write it as a loop",
 }
 
@@ -43,13 +45,22 @@ def find_bad_addresses(evidence: Evidence) -> Iterator[Finding]:
             severity=kind.severity,
             build=evidence.build,
             message=_message(evidence, fault, kind),
-            fix=FIXES[kind],
+            fix=_fix(fault, kind),
             lines=(fault.place,),
             array=evidence.label(fault.array) if fault.array else "",
             threads=(fault.thread,),
             blocks=(fault.block,),
             count=fault.count,
         )
+
+
+def _fix(fault: Fault, kind: Kind) -> str:
+    """What would put it right. Of calls, printf alone accesses memory."""
+    if fault.opcode.startswith("call") and kind in (READ, SHARED, LOCAL):
+        return "give printf a string that ends with a 0 byte, in memory that the device has"
+    if kind in (READ, WRITE) and fault.space == "global" and not fault.array:
+        return "see where the pointer comes from: it was never set, was freed, or is the host's"
+    return FIXES[kind]
 
 
 def _kind(fault: Fault) -> Kind | None:
@@ -81,7 +92,7 @@ def _kind_by_space(fault: Fault) -> Kind:
 
 
 def _message(evidence: Evidence, fault: Fault, kind: Kind) -> str:
-    verb = {"read": "reads", "write": "writes", "atomic": "updates", "copy": "copies"}.get(fault.access or "", "goes wrong:")
+    verb = {"read": "reads", "write": "writes", "atomic": "updates", "copy": "copies"}[fault.access or "read"]
     many = "" if fault.count == 1 else f", {fault.count:,} times in all"
     if kind in (JUMP, STACK):
         return f"{evidence.words(fault.detail)}{many}"

@@ -8,7 +8,7 @@ from tilewise.checkers.base import Evidence, Kind, checker
 from tilewise.core.finding import Finding
 from tilewise.core.place import Place
 from tilewise.cost.occupancy import launch_objections, occupancy
-from tilewise.ptx.ast import Function, Instruction
+from tilewise.ptx.ast import Function, Instruction, Symbol
 from tilewise.ptx.origins import place_of
 
 FP64 = Kind("perf.fp64", "warning", "A line computes in double precision although all its data is of single precision.")
@@ -83,10 +83,11 @@ def find_local_memory(evidence: Evidence) -> Iterator[Finding]:
     if resources is None or counters is None or not resources.local_bytes:
         return
     lines: dict[tuple[str, int], int] = {}
+    printing = _printing_lines(evidence)
     for site in counters.sites:
-        if site.space == "local" and site.requests:
+        if site.space == "local" and site.requests and (site.file, site.line) not in printing:
             lines[site.file, site.line] = lines.get((site.file, site.line), 0) + site.requests
-    if not lines and resources.local_bytes >= LEAST_SPILLED_BYTES:
+    if not lines and not printing and resources.local_bytes >= LEAST_SPILLED_BYTES:
         message = f"{resources.local_bytes:,} bytes of local memory a thread, all of them the assembler's: spilled registers"
         places = () if evidence.setup.place is None else (evidence.setup.place,)
         yield Finding(LOCAL_MEMORY.name, LOCAL_MEMORY.severity, evidence.build, message, "hold fewer values at a time", places)
@@ -97,10 +98,18 @@ def find_local_memory(evidence: Evidence) -> Iterator[Finding]:
             evidence.build,
             f"accesses local memory, {requests:,} requests: an array whose index is known only at run time, or "
             f"whose address is taken, cannot be in registers ({resources.local_bytes:,} bytes a thread)",
-            "unroll the loop so that every index is a constant, or keep the array in shared memory",
+            "make every index a constant (unroll the loop) and inline what takes the address, or keep it in shared memory",
             (Place(file, line),),
             count=requests,
         )
+
+
+def _printing_lines(evidence: Evidence) -> frozenset[tuple[str, int]]:
+    """The lines that call printf: its arguments go through local memory, whatever they are."""
+    functions = (evidence.function, *evidence.callees)
+    items = (item for function in functions for item in function.body if isinstance(item, Instruction))
+    calls = (item for item in items if item.opcode.startswith("call") and Symbol("vprintf") in item.operands)
+    return frozenset((place.file, place.line) for item in calls for place in (place_of(item), place_of(item).outermost))
 
 
 @checker(OCCUPANCY)

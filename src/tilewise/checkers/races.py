@@ -52,7 +52,7 @@ def find_races(evidence: Evidence) -> Iterator[Finding]:
             severity=kind.severity,
             build=evidence.build,
             message=_message(evidence, conflict, kind),
-            fix=FIXES[FENCE if conflict.needs_fence and kind is not COPY and kind is not BENIGN else kind],
+            fix=_fix(conflict, kind),
             lines=(second.place,) if kind is COPY else (first.place, second.place),
             array=evidence.label(conflict.array) if conflict.array else "",
             threads=(first.thread, second.thread),
@@ -60,6 +60,14 @@ def find_races(evidence: Evidence) -> Iterator[Finding]:
             iteration=second.iteration,
             count=conflict.count,
         )
+
+
+def _fix(conflict: Conflict, kind: Kind) -> str:
+    if kind in (COPY, BENIGN):
+        return FIXES[kind]
+    if conflict.needs_fence:
+        return FIXES[FENCE]
+    return FIXES[COPY] if kind is READ_AFTER_WRITE and conflict.first.kind == "copy" else FIXES[kind]
 
 
 def classify(conflict: Conflict) -> Kind:
@@ -86,12 +94,12 @@ def _message(evidence: Evidence, conflict: Conflict, kind: Kind) -> str:
     where = evidence.element(conflict.array, conflict.offset)
     who = _apart(conflict)
     if kind is COPY:
-        return f"{_DONE[second.kind]} {where}, which the cp.async of line {first.place.line} may still be writing ({who})"
+        return f"{_DONE[second.kind]} {where}, which the cp.async of {_line(first)} may still be writing ({who})"
     missing = _missing(conflict, kind)
     if first.place == second.place:
         verbs = " and ".join(dict.fromkeys((_DONE[first.kind], _DONE[second.kind])))
-        return f"line {first.place.line} {verbs} {where} in several threads: {missing} ({who})"
-    one, other = (f"line {access.place.line}{_iteration(access)} {_DONE[access.kind]}" for access in (first, second))
+        return f"{_line(first)} {verbs} {where} in several threads: {missing} ({who})"
+    one, other = (f"{_line(access)}{_iteration(access)} {_DONE[access.kind]}" for access in (first, second))
     return f"{one} {where} and {other} it: {missing} ({who})"
 
 
@@ -103,10 +111,18 @@ def _missing(conflict: Conflict, kind: Kind) -> str:
         return "no fence between them"
     if kind is WARP:
         return "no __syncwarp or barrier between them"
+    if conflict.first.kind == "copy" and conflict.second.kind == "read":
+        return "no barrier between the wait for the copy and the load"
     return "nothing orders them" if conflict.across_blocks else "no barrier between them"
 
 
 _DONE = {"read": "reads", "write": "writes", "atomic": "updates", "copy": "copies to"}
+
+
+def _line(access: Access) -> str:
+    """Where an access stands: what was inlined from another file, at its call in the kernel's."""
+    place, own = access.place, access.place.outermost
+    return f"line {place.line if place.file == own.file else own.line}"
 
 
 def _iteration(access: Access) -> str:

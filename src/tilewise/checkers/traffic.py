@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,8 +32,9 @@ CONFLICT_FACTOR = 1.5
 """Wavefronts over the least, averaged over a line's requests: below, a conflict is rare or only at an edge."""
 REQUESTS_FACTOR = 16
 """A 16 x 16 tile, the smallest in common use, divides requests by 16: an element requested less often gains little."""
+_WIDTH = re.compile(r"(\.v(?P<count>\d))?\.[a-z]+(?P<bits>\d+)$")
 TURN = "let consecutive threads (threadIdx.x) access consecutive elements: exchange x and y, or go through shared memory"
-PAD = "pad each row by one element, as in tile[32][33], or swizzle the column with the row"
+PAD = "give the rows a length, as in tile[32][33], or swizzle the column with the row, so that the lanes of a warp meet all banks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,18 @@ def find_traffic(evidence: Evidence) -> Iterator[Finding]:
 def _uncoalesced(evidence: Evidence, line: _Line) -> Iterator[Finding]:
     requests, sectors = line.total("requests"), line.total("transactions")
     least = sum(_least_sectors(site) for site in line.sites)
-    if not requests or sectors <= SECTORS_FACTOR * least:
+    rows = sum(site.requests * (_lane_bytes(site) + 1) for site in line.sites)
+    if not requests or sectors <= max(SECTORS_FACTOR * least, rows):
         return
     each, needed = sectors / requests, least / requests
     message = f"{line.verb} {line.array or 'global memory'}: {each:.3g} sectors a request where its bytes fill {needed:.3g}"
     yield _finding(evidence, UNCOALESCED, line, message, TURN, sectors)
+
+
+def _lane_bytes(site: SiteCounters) -> int:
+    """Bytes a lane, which are also the sectors of 32 lanes' consecutive elements: of those some lanes may stay away."""
+    found = _WIDTH.search(site.opcode)
+    return int(found["count"] or 1) * int(found["bits"]) // 8 if found else 0
 
 
 def _least_sectors(site: SiteCounters) -> float:
@@ -95,7 +104,7 @@ def _bank_conflict(evidence: Evidence, line: _Line) -> Iterator[Finding]:
 
 def _traffic(evidence: Evidence, line: _Line) -> Iterator[Finding]:
     state = line.state
-    if state is None or not state.bytes or _is_staged(evidence):
+    if state is None or state.bytes <= SECTOR_BYTES or _is_staged(evidence):  # a flag or a counter is no data
         return
     times = line.total("bytes") / state.bytes
     if times < REQUESTS_FACTOR:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tilewise.core.errors import InstructionLimitReached, TilewiseError
+from tilewise.core.launch import Launch
 from tilewise.emu.blueprint import Blueprint
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ class Budget:
         self._blueprint = blueprint
         self._limit = limit
         self._weights: NDArray[np.float64] | None = None
+
+    def require_room(self, launch: Launch, blocks: int) -> None:
+        """Raise InstructionLimitReached if so many blocks cannot but take more: each warp takes the first basic block."""
+        least = blocks * self._blueprint.warps * self._blueprint.instructions[self._blueprint.entry]
+        if self._limit is not None and least > self._limit:
+            raise InstructionLimitReached(
+                f"{blocks:,} blocks of {launch.threads_per_block} threads take {least:,} warp instructions at least, "
+                f"where at most {self._limit:,} are allowed."
+            )
 
     def is_spent(self, counts: Iterable[Any]) -> bool:
         """Whether the run has taken more than it may; `counts` are each host thread's counts of basic blocks."""

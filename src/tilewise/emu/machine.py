@@ -181,6 +181,7 @@ class Run:
         self.stop = ctypes.c_int32(0)
         self.failure: BaseException | None = None
         blocks = launch.blocks if chosen is None else len(chosen)
+        budget.require_room(launch, blocks)
         count = _thread_count(turns, kernel.blueprint, blocks)
         resident = turns.resident_blocks or resident_blocks(launch, kernel.blueprint)
         task = Task(

@@ -39,6 +39,8 @@ REQUESTS_WATCHED = 10_000
 """Requests a block, at most, of a launch that passes the quick look and is then asked which barriers it needs."""
 UNTRIED_INSTRUCTIONS = 10_000_000
 """Warp instructions that are watched of a launch with a limit before it is known to end within it: up to 10 seconds or so."""
+BEGINNING = 20
+"""Of a launch that took all the instructions it may, so small a share is watched: watching takes so many times as long."""
 SITE_LIMIT = 1 << 16
 """Instructions that access memory, at most: what is remembered of an access has 16 bits for its number."""
 
@@ -103,6 +105,7 @@ class _Session:
         self._poison = {f"argument {index}" for index in poison}
         self._before = self._contents()
         self._compile_seconds = 0.0
+        self._stopped = ""
 
     def screen(self) -> Observation | None:
         """Take the quick look; return None where it does not do."""
@@ -114,6 +117,7 @@ class _Session:
         observation = self.run("screened", screening)
         if screening.is_suspect or observation.stopped or observation.observed.faults:
             _put_back(self._before)
+            self._stopped = observation.stopped
             return None
         return replace(observation, observed=replace(observation.observed, idle_barriers=self._idle_barriers(observation)))
 
@@ -135,12 +139,17 @@ class _Session:
         return self._watch_all()
 
     def _watch_all(self) -> Observation:
-        """Look at every access; again, if a buffer that was taken for read-only was not."""
+        """Look at every access; again, if a buffer that was taken for read-only was not.
+
+        Of a launch that the quick look did not bring to its end, only the beginning.
+        """
+        if self._stopped and self._max_instructions is not None:
+            self._max_instructions = max(1, self._max_instructions // BEGINNING)
         observation, watching = self._watch(set())
         if watching.raw.again:
             _put_back(self._before)
             observation, _ = self._watch(watching.to_shadow())
-        return observation
+        return replace(observation, stopped=self._stopped) if observation.stopped and self._stopped else observation
 
     def run(self, view: View, watching: Watching | Screening | None, *, sample: Sequence[int] | None = None) -> Observation:
         """Run the launch once, or only the blocks of a sample."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
@@ -14,11 +13,11 @@ from tilewise.emu import abi
 from tilewise.emu.arguments import BoundBuffer
 from tilewise.emu.blueprint import Blueprint, SiteFacts
 from tilewise.emu.watching import Watching
+from tilewise.ptx.mangled import local_name
 
 SPACES = ("global", "shared", "local")
 """In the order of enum tw_space."""
 Fact = TypeVar("Fact")
-_LAST_NAME = re.compile(r"E(?P<length>\d+)(?P<rest>[\w$]+)$")
 
 
 def describe(
@@ -100,12 +99,6 @@ def _add_counts(one: Uninitialised, other: Uninitialised) -> Uninitialised:
 def place_of(site: SiteFacts) -> Place:
     """Where an instruction stands: in the source, or in the PTX text."""
     return site.source or Place("", site.ptx_line)
-
-
-def shared_name(symbol: str) -> str:
-    """A shared variable's name in the source: of a mangled name of a local one, its last part."""
-    found = _LAST_NAME.search(symbol) if symbol.startswith("_Z") else None
-    return found["rest"][: int(found["length"])] if found else symbol
 
 
 class _Reader:
@@ -205,7 +198,7 @@ class _Reader:
         """The array that an address lies in, and how far from its start."""
         if space == abi.SPACES["shared"]:
             found = [(name, start) for name, start in self._blueprint.shared_variables if start <= address]
-            return (shared_name(found[-1][0]), address - found[-1][1]) if found else ("", address)
+            return (local_name(found[-1][0]), address - found[-1][1]) if found else ("", address)
         for buffer in self._buffers:
             if buffer.low <= address < buffer.high:
                 return buffer.name, address - buffer.low

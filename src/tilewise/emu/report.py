@@ -12,7 +12,7 @@ from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, 
 
 FAR_BYTES = 1 << 40
 """An address further than this from every array is told as it is."""
-ACCESSES: dict[str, AccessKind] = {"load": "read", "store": "write", "atomic": "atomic", "copy": "copy"}
+ACCESSES: dict[str, AccessKind] = {"load": "read", "store": "write", "atomic": "atomic", "copy": "copy", "print": "read"}
 """What sites of each kind do to memory."""
 PAGE_BYTES = 1 << 16
 """Addresses so near 0, on either side, come from a null pointer and an index."""
@@ -54,7 +54,7 @@ def _space(raw: abi.Fault, site: SiteFacts, local_bytes: int) -> str:
         return ""
     if raw.kind == abi.OUT_OF_SHARED:
         return "shared"
-    if not site.is_generic:
+    if not site.is_generic and site.kind != "print":
         return "local" if site.space == "stack" else site.space
     windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
     found = next((name for name, window in windows if window <= raw.address < window + WINDOW_BYTES), "global")
@@ -87,12 +87,13 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, space: str, offset: int,
     if kind == "trap":
         return "the kernel gives up"
     if kind == "jump to nowhere":
-        return f"number {raw.address:#x} stands for no place"
+        return f"no function or label has the number {raw.address:#x}"
     if kind == "stack overflow":
-        return f"calls of functions by themselves take more than {STACK_BYTES:,} bytes of the thread's stack"
+        return f"functions that call themselves take more than {STACK_BYTES:,} bytes of the thread's stack"
     if raw.kind == abi.ENDLESS:
-        rest = f"; {raw.arrived} blocks have not started, {raw.expected} are on their way" if raw.arrived else ""
-        return f"{_waiting_warps(raw)} here (lanes {raw.mask:#010x} of warp {raw.warp}) for what nobody does any more{rest}"
+        rest = f"; blocks that have not started: {raw.arrived}, that are on their way: {raw.expected}" if raw.arrived else ""
+        what = "for a value that nobody will write" if site.kind else "in a loop that nothing ends"
+        return f"{_waiting_warps(raw)} here (lanes {raw.mask:#010x} of warp {raw.warp}) {what}{rest}"
     if not site.kind:
         if kind == "deadlock":
             came = f"{raw.arrived} of {raw.expected} warps have come"
@@ -109,6 +110,8 @@ def _detail(kind: str, raw: abi.Fault, site: SiteFacts, space: str, offset: int,
             return f"lanes {raw.mask:#010x} of warp {raw.warp} wait here for lanes {raw.address:#010x}, which wait elsewhere"
         return f"lanes {raw.mask:#010x} of warp {raw.warp} wait at barrier {raw.address} while others come to one apart from them"
     where = f"{space} address {offset}" if space in ("shared", "local") else _near_buffer(int(raw.address), buffers)
+    if site.kind == "print":
+        return f"printf's format, or a string for its %s, at {where}"
     if site.kind == "copy":
         return f"a copy {'to' if space == 'shared' else 'from'} {where}"
     if kind == "misaligned":

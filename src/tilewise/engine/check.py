@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewise.checkers.base import Difference, Evidence, Setup, judge_launch, judge_run
 from tilewise.core.counters import Counters
 from tilewise.core.errors import InstructionLimitReached, UnsupportedInstruction
+from tilewise.core.facts import Fault
 from tilewise.core.finding import Finding, Severity
 from tilewise.core.launch import CHECKED_INSTRUCTIONS, Dim3, Launch
 from tilewise.core.report import Coverage, LaunchCoverage, Report
@@ -32,6 +33,7 @@ from tilewise.ptx.origins import place_at
 
 ENDING = ("deadlock", "stack overflow", "trap", "failed assertion")
 """Faults after which a launch does not come to its end."""
+MORE = "--max-instructions N allows more, --sample-blocks N runs some of the blocks."
 SHUFFLED_BLOCKS = 1 << 20
 """Grids up to this size run their blocks in another order under another seed."""
 
@@ -66,6 +68,15 @@ class _Run:
     evidence: Evidence | None
     unchecked: tuple[str, ...] = ()
     printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """What another order of warps and blocks showed that the first did not."""
+
+    faults: tuple[Fault, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def check_subject(subject: Subject, options: CheckOptions, tell: Tell = lambda _: None) -> Report:
@@ -138,33 +149,34 @@ class _Check:
         finite = are_finite(arguments)
         try:
             observation = self._observe(f"the {build} build", entry, arguments)
-        except (UnsupportedInstruction, InstructionLimitReached) as error:
+        except UnsupportedInstruction as error:
             return _Run(build, None, (f"the {build} build was not run to its end: {error}",))
+        except InstructionLimitReached as error:
+            return _Run(build, None, (f"the {build} build was not run: {error} {MORE}",))
         differences: list[Difference] = []
-        unchecked = self._incomplete(build, observation)
-        if not unchecked:
+        unchecked, other = self._incomplete(build, observation), _Other()
+        has_ended = not _is_cut_short(observation)
+        if not unchecked and has_ended:
             for expectation, out in outputs:
                 differences += compare_expected(expectation, out, values, arguments, self._options.tolerances)
             if build == self._subject.builds.entries[0][0]:
-                differences += self._other_schedules(entry, arguments)
+                other = self._other_schedules(entry, arguments, observation.observed.faults)
         callees = tuple(one for one in parse_module(entry.module.ptx).functions if not one.is_entry)
-        observed = mark_wrapped(observation.observed, (entry.function, *callees), lambda: self._new_launch(entry))
+        observed = replace(observation.observed, faults=(*observation.observed.faults, *other.faults))
+        observed = mark_wrapped(observed, (entry.function, *callees), lambda: self._new_launch(entry))
         evidence = Evidence(
             setup=self._setup,
             build=build,
             function=entry.function,
             callees=callees,
-            observed=observed if self._blocks is None else replace(observed, unwritten=()),
+            observed=observed if self._blocks is None and has_ended else replace(observed, unwritten=()),
             counters=self._counters(build, entry, observation),
             arguments=look_after(arguments),
             finite_inputs=finite,
-            differences=tuple(differences),
+            differences=(*differences, *other.differences),
         )
-        if observed.lost:
-            unchecked = (
-                *unchecked,
-                f"the {build} build did {observed.lost:,} more things wrong than are kept: put right the first",
-            )
+        lost = f"the {build} build did {observed.lost:,} more things wrong than are kept: put right the first"
+        unchecked = (*unchecked, *other.unchecked, *([lost] if observed.lost else []))
         return _Run(build, evidence, unchecked, observation.printed)
 
     def _new_launch(self, entry: KernelEntry) -> Launch:
@@ -187,8 +199,7 @@ class _Check:
 
     def _counters(self, build: Build, entry: KernelEntry, observation: Observation) -> Counters | None:
         """The optimised build's, of a run to its end."""
-        ended = any(fault.kind in ENDING for fault in observation.observed.faults)
-        if build != "optimised" or observation.stopped or ended:
+        if build != "optimised" or observation.stopped or _is_cut_short(observation):
             return None
         if not self._options.examples:
             return observation.counters
@@ -211,19 +222,30 @@ class _Check:
                 f"{len(self._blocks):,} of {total:,} blocks of the {build} build ran, as asked: results were not compared"
             )
         if observation.stopped:
-            sentences.append(f"the {build} build was not run to its end: {observation.stopped}")
+            sentences.append(f"the {build} build was not run to its end: {observation.stopped} {MORE}")
         return tuple(sentences)
 
-    def _other_schedules(self, entry: KernelEntry, arguments: Sequence[BoundArgument]) -> Iterator[Difference]:
-        """Yield how other orders of warps and blocks change the results; the first order that does is enough."""
+    def _other_schedules(self, entry: KernelEntry, arguments: Sequence[BoundArgument], known: Sequence[Fault]) -> _Other:
+        """Return what other orders of warps and blocks change, faults and results; the first order that does is enough."""
+        places = {(fault.kind, fault.place) for fault in known}
         for seed in range(1, self._options.schedules):
             self._tell(f"running under seed {seed}")
             again = self._subject.bind(entry)
-            self._observe(f"under seed {seed}", entry, again, seed)
-            found = list(compare_runs(again, arguments, f"the same launch under seed 0 (here: seed {seed})"))
+            observation = self._observe(f"under seed {seed}", entry, again, seed)
+            if observation.stopped:
+                return _Other(unchecked=(f"the launch under seed {seed} was not run to its end: {observation.stopped} {MORE}",))
+            faults = [fault for fault in observation.observed.faults if (fault.kind, fault.place) not in places]
+            if faults:
+                return _Other(tuple(replace(fault, detail=f"{fault.detail}, under seed {seed}") for fault in faults))
+            found = tuple(compare_runs(again, arguments, f"the same launch under seed 0 (here: seed {seed})"))
             if found:
-                yield from found
-                return
+                return _Other(differences=found)
+        return _Other()
+
+
+def _is_cut_short(observation: Observation) -> bool:
+    """Whether a fault kept threads from doing all that they would have done: what is missing then is no fault of its own."""
+    return any(fault.kind in ENDING for fault in observation.observed.faults)
 
 
 def _report(

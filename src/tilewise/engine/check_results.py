@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewise.checkers.base import ArrayState, Difference
 from tilewise.core.compare import RESULT_TOLERANCES, compare_values
+from tilewise.core.dtypes import Dtype
 from tilewise.core.encoding import decode
 from tilewise.core.errors import TilewiseError
 from tilewise.engine.arguments import BoundArgument
@@ -165,4 +166,26 @@ def compare_runs(first: Sequence[BoundArgument], second: Sequence[BoundArgument]
         index = tuple(int(part) for part in np.unravel_index(int(different.argmax()), different.shape))
         computed, expected = (float(decode(each, one.dtype)[index]) for each in (one.array, other.array))
         wrong = int(different.sum())
-        yield Difference(one.name, against, wrong, different.size, index, computed, expected, 0.0, is_between_schedules=True)
+        yield Difference(
+            one.name,
+            against,
+            wrong,
+            different.size,
+            index,
+            computed,
+            expected,
+            0.0,
+            is_between_schedules=True,
+            is_rounding=_is_rounding(one.dtype, *(decode(each, one.dtype)[different] for each in (one.array, other.array))),
+        )
+
+
+def _is_rounding(dtype: Dtype, computed: Array, expected: Array) -> bool:
+    """Whether numbers differ by no more than sums of the same terms in another order do."""
+    import numpy as np
+
+    known = RESULT_TOLERANCES.get(dtype.name)
+    if known is None or not dtype.is_float:
+        return False
+    one, other = (np.asarray(each, np.float64) for each in (computed, expected))
+    return bool((np.abs(one - other) <= known.least_rtol * np.abs(other).max()).all())

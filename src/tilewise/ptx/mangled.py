@@ -332,8 +332,15 @@ def _point(type_: _Type, mark: str) -> _Type:
     return _Type(type_.left + mark, type_.right)
 
 
+_PART = re.compile(r"(_\$_\d+)+$")
+
+
 def local_name(symbol: str) -> str:
-    """Return the name of a variable within a function, such as tile for _ZZ2mmE4tile; any other symbol as it is."""
+    """Return the name of a variable within a function, such as tile for _ZZ2mmE4tile; any other symbol as it is.
+
+    A part that the optimiser took out of a variable (_ZZ2mmE4tile_$_0) has the variable's name.
+    """
+    symbol = _PART.sub("", symbol)
     if not symbol.startswith("_ZZ"):
         return symbol
     for found in re.finditer(r"E(\d{1,4})", symbol):

@@ -83,9 +83,14 @@ static void report(struct tw_context* context, const struct tw_touch* touch, str
         conflict->blocks[0] = block, conflict->blocks[1] = context->block->number;
         conflict->iterations[0] = is_same_block ? order->executed[warp_of(entry) * sites + entry.site] : 0;
         conflict->iterations[1] = order->executed[touch->thread / TW_LANES * sites + touch->site];
-        const uint32_t *one = order->executed + warp_of(entry) * sites, *other = order->executed + touch->thread / TW_LANES * sites;
-        if (is_same_block && (one[touch->site] || other[entry.site])) {  // a warp that does both says which comes first
+        const uint64_t begin = (uint64_t)order->era << 32;
+        const uint64_t one = order->latest[warp_of(entry) * sites + touch->site];
+        const uint64_t other = order->latest[touch->thread / TW_LANES * sites + entry.site];
+        if (is_same_block && one > begin) {  // a warp that does both says which comes first
             conflict->sequences[0] = entry.sequence;
+            conflict->sequences[1] = at_most((uint32_t)one, UINT16_MAX);
+        } else if (is_same_block && other > begin) {
+            conflict->sequences[0] = (uint32_t)other;
             conflict->sequences[1] = order->sequence[touch->thread / TW_LANES];
         } else if (is_same_block && !is_weakly_known) {  // else the program's text does
             conflict->sequences[0] = entry.site;

@@ -365,6 +365,7 @@ struct tw_order* tw_make_order(const struct tw_context* context) {
     struct tw_order* order = tw_zeroed(sizeof *order + threads * sizeof *order->threads);
     order->missed = tw_zeroed(threads * sizeof *order->missed);
     order->executed = tw_zeroed(context->warp_count * context->watch->site_count * sizeof *order->executed);
+    order->latest = tw_zeroed(context->warp_count * context->watch->site_count * sizeof *order->latest);
     return order;
 }
 
@@ -401,5 +402,6 @@ void tw_free_order(const struct tw_context* context, struct tw_order* order) {
     forget(context, order);
     free(order->missed);
     free(order->executed);
+    free(order->latest);
     free(order);
 }

@@ -13,7 +13,8 @@ struct printing {
     uint32_t lane;
     uint64_t format, arguments;
     uint32_t count;
-    int failed;  // something was not readable
+    int failed;  // something was not readable, at this address
+    uint64_t bad;
 };
 
 struct conversion {
@@ -30,9 +31,14 @@ static void put(struct tw_context* context, const char* text, uint64_t size) {
     context->print_lost += size - taken;
 }
 
+static void fail(struct printing* printing, uint64_t address) {
+    if (!printing->failed) printing->bad = address;
+    printing->failed = 1;
+}
+
 static int read_byte(struct printing* printing, uint64_t address) {
     uint8_t byte = 0;
-    if (!tw_read(printing->context, printing->lane, address, &byte, 1)) printing->failed = 1;
+    if (!tw_read(printing->context, printing->lane, address, &byte, 1)) fail(printing, address);
     return byte;
 }
 
@@ -41,7 +47,7 @@ static uint64_t next_argument(struct printing* printing, uint32_t size) {
     uint32_t word = 0;
     printing->arguments = (printing->arguments + size - 1) / size * size;
     if (!tw_read(printing->context, printing->lane, printing->arguments, size == 8 ? (void*)&value : (void*)&word, size))
-        printing->failed = 1;
+        fail(printing, printing->arguments);
     printing->arguments += size;
     printing->count += 1;
     return size == 8 ? value : word;
@@ -195,7 +201,7 @@ void tw_print(struct tw_context* context, struct tw_warp* warp, uint32_t site, u
         const uint32_t lane = (uint32_t)__builtin_ctz(rest);
         struct printing printing = {.context = context, .lane = lane, .format = words[lane], .arguments = words[TW_LANES + lane]};
         print_lane(&printing);
-        if (printing.failed) tw_report(context, warp, TW_OUT_OF_BOUNDS, site, lane, printing.format);
+        if (printing.failed) tw_report(context, warp, TW_OUT_OF_BOUNDS, site, lane, printing.bad);
         const int32_t result = printing.failed ? -1 : (int32_t)printing.count;
         memcpy(context->values + 4 * lane, &result, sizeof result);
     }

@@ -45,7 +45,9 @@ void tw_watch_instruction(struct tw_context* context, uint32_t site) {
     if (!context->watch) return;
     struct tw_order* order = context->block->order;
     order->sequence[context->warp_index] += 1;
-    order->executed[context->warp_index * context->watch->site_count + site] += 1;
+    const uint64_t index = context->warp_index * context->watch->site_count + site;
+    order->executed[index] += 1;
+    order->latest[index] = (uint64_t)order->era << 32 | order->sequence[context->warp_index];
 }
 
 // -- loads of what nobody has written

@@ -55,6 +55,7 @@ struct tw_order {
     uint32_t sites[TW_BARRIERS];  // the instruction at which threads came to each, + 1; UINT32_MAX for several
     uint32_t* missed;             // for each thread: lanes that it named and waited for, and that were not about to leave the kernel
     uint32_t* executed;           // for each warp, for each site: how often
+    uint64_t* latest;             // for each warp, for each site: the era and the sequence of the last time
     uint32_t sequence[TW_LANES];  // for each warp: accesses of this era
     struct tw_thread threads[];
 };
