@@ -122,34 +122,30 @@ class _Session:
         return replace(observation, observed=replace(observation.observed, idle_barriers=self._idle_barriers(observation)))
 
     def watch(self) -> Observation:
-        """Look at every access, as far as the limit goes; not so far if the launch does not end within it."""
+        """Look at every access, as far as the limit goes; at the beginning alone if the launch does not end within it."""
         limit = self._max_instructions
-        if limit is None or limit <= UNTRIED_INSTRUCTIONS:
+        if limit is None:
             return self._watch_all()
-        self._max_instructions = UNTRIED_INSTRUCTIONS
+        first = min(UNTRIED_INSTRUCTIONS, max(1, limit // BEGINNING) if self._stopped else limit)
+        self._max_instructions = first
         observation = self._watch_all()
         self._max_instructions = limit
-        if not observation.stopped:
+        if not observation.stopped or first == limit:
             return observation
         _put_back(self._before)
-        stopped = self.run("", None).stopped
+        stopped = self._stopped or self.run("", None).stopped
         if stopped:
             return replace(observation, stopped=stopped)
         _put_back(self._before)
         return self._watch_all()
 
     def _watch_all(self) -> Observation:
-        """Look at every access; again, if a buffer that was taken for read-only was not.
-
-        Of a launch that the quick look did not bring to its end, only the beginning.
-        """
-        if self._stopped and self._max_instructions is not None:
-            self._max_instructions = max(1, self._max_instructions // BEGINNING)
+        """Look at every access; again, if a buffer that was taken for read-only was not."""
         observation, watching = self._watch(set())
         if watching.raw.again:
             _put_back(self._before)
             observation, _ = self._watch(watching.to_shadow())
-        return replace(observation, stopped=self._stopped) if observation.stopped and self._stopped else observation
+        return observation
 
     def run(self, view: View, watching: Watching | Screening | None, *, sample: Sequence[int] | None = None) -> Observation:
         """Run the launch once, or only the blocks of a sample."""
