@@ -228,6 +228,16 @@ def test_endless_loop_is_told_what_would_end_it(tmp_path: Path, body: str, fix: 
     assert [one.startswith(fix) for one in fixes] == [True], shown(report)
 
 
+def test_functions_that_call_each_other_without_end_are_a_finding(tmp_path: Path) -> None:
+    functions = (
+        "__device__ __noinline__ int g(int n);\n"
+        "__device__ __noinline__ int f(int n) { return n == -1 ? 0 : 1 + g(n + 1) * 3; }\n"
+        "__device__ __noinline__ int g(int n) { return n == -2 ? 0 : 2 + f(n + 1) * 5; }\n"
+    )
+    report = check(write(tmp_path, f"{FACTS}{functions}__global__ void k(int* x) {{ x[threadIdx.x] = f(5); }}"))
+    assert {finding["kind"] for finding in report["findings"]} == {"oob.stack"}, shown(report)
+
+
 def test_kernel_that_prints_does_not_spoil_the_report(tmp_path: Path) -> None:
     body = 'printf("{\\"verdict\\": \\"\\x1b[31m%s %n %d", "a", x, threadIdx.x); x[threadIdx.x] = 1;'
     file = write(tmp_path, f"{FACTS}__global__ void k(int* x) {{ {body} }}")

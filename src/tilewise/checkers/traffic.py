@@ -34,7 +34,7 @@ REQUESTS_FACTOR = 16
 """A 16 x 16 tile, the smallest in common use, divides requests by 16: an element requested less often gains little."""
 _WIDTH = re.compile(r"(\.v(?P<count>\d))?\.[a-z]+(?P<bits>\d+)$")
 TURN = "let consecutive threads (threadIdx.x) access consecutive elements: exchange x and y, or go through shared memory"
-PAD = "give the rows a length, as in tile[32][33], or swizzle the column with the row, so that the lanes of a warp meet all banks"
+PAD = "change the length of the rows, as from tile[32][32] to tile[32][33], or swizzle the column with the row"
 
 
 @dataclass(frozen=True, slots=True)

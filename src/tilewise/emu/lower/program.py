@@ -225,13 +225,13 @@ def find_kernel(module: PtxModule, name: str) -> Function:
 def _chains(
     steps: tuple[tuple[Step, ...], ...], successors: tuple[tuple[int, ...], ...], entry: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Join each block that only falls through to one that nothing else leads to."""
+    """Join each block that only falls through to a later one that nothing else leads to: the way back looks whether to stop."""
     leading = Counter(after for afters in successors for after in afters)
     leading[entry] += 1
     next_ = {
         position: afters[0]
         for position, afters in enumerate(successors)
-        if len(afters) == 1 and leading[afters[0]] == 1 and _runs_on(steps[position])
+        if len(afters) == 1 and afters[0] > position and leading[afters[0]] == 1 and _runs_on(steps[position])
     }
     inner = set(next_.values())
     chains = []
