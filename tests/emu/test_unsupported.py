@@ -21,6 +21,8 @@ MISSING = {
     "mov.u64 %rd9, targets;": "targets",
     "ld.global.u32 %r9, [targets];": "targets",
     "add.f32 %f1, %f2, 5;": "5",
+    "add.s64 %rd4, 0f7F800000, %rd5;": "0f7F800000",
+    "add.s32 %r9, %r8, 0d3FF0000000000000;": "0d3FF0000000000000",
     "ld.shared.v4.b64 {%rd4, %rd5, %rd6, %rd7}, [%r1];": "32 bytes",
     "call.uni (%r9), malloc, (%r1);": "malloc",
 }

@@ -32,7 +32,7 @@ def commit_group() -> Access:
     return Access("commit", "async", "b8", 0)
 
 
-@access("cp.async.wait_group n:u32")
+@access("cp.async.wait_group groups:u32")
 def wait_group() -> Access:
     return Access("wait", "async", "b8", 0)
 

@@ -115,7 +115,7 @@ class Body:
                 return None if value is None else self._view(value, llvm)
             case Negated(register):
                 value = self.read(register.name)
-                return None if value is None else lanes.operation("xor", value, lanes.constant("i1", 1))
+                return None if value is None else lanes.operation("xor", self._view(value, llvm), lanes.constant(llvm, 1))
             case Part(register, part):
                 value = self.read(register.name)
                 return None if value is None else self._part(self._view(value, llvm), *PARTS[part], signed=type_[0] == "s")
