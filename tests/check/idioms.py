@@ -160,5 +160,6 @@ IDIOMS = (
     Idiom("split_k_in_order", lambda a: {"c": a["a"] @ a["b"]}, (FENCE,), (14, 14)),
     Idiom("semaphore_votes", lambda a: {"y": a["x"].sum(axis=0)[::-1]}, ("race.global",), (10, 10)),
     Idiom("persistent_blocks", lambda a: {"y": a["x"].sum(axis=1)}, (RAW,), (13, 16)),
+    Idiom("warp_leaders", lambda a: {"y": 2 * a["x"].reshape(2, 32)[:, ::-1].ravel()}, ("race.global", FENCE), (7, 17)),
     Idiom("local_array", lambda a: {"y": _most_frequent(a["x"])}, ("uninit.local",), (7,)),
 )

@@ -121,6 +121,19 @@ def test_access_in_a_header_is_told_by_its_call(tilewise: Tilewise, write: Write
     assert "of s and line 6 reads it" in message
 
 
+def test_store_to_a_bit_field_reads_nothing(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "// tilewise: --grid 1 --block 32 --arg y=u32[32]\n"
+        "struct Fields { unsigned low : 8, middle : 16, high : 8; };\n"
+        'extern "C" __global__ void k(unsigned* y) {\n'
+        "  Fields fields;\n  fields.middle = threadIdx.x;\n  fields.low = 1;\n  y[threadIdx.x] = fields.READ;\n}\n"
+    )
+    assert tilewise.json("check", write(text.replace("READ", "middle + fields.low")))["findings"] == []
+    unset = text.replace("fields.middle = ", "int i = ").replace("fields.low = 1;", "").replace("READ", "high + i")
+    findings = tilewise.json("check", write(unset), code=1)["findings"]
+    assert "uninit.local" in {finding["kind"] for finding in findings}
+
+
 def test_baseline_of_a_report_silences_what_it_has(tilewise: Tilewise, write: Write, tmp_path: Path) -> None:
     file, known = write(kernel("y[threadIdx.x + 1] = n;")), tmp_path / "known.json"
     tilewise("check", file, "--write-baseline", known, code=1)
