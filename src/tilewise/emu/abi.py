@@ -189,7 +189,11 @@ class Watch(ctypes.Structure):
 class Screen(ctypes.Structure):
     """struct tw_screen."""
 
-    _fields_ = [("sets", c_void_p), *((name, c_uint64) for name in ("words", "is_suspect"))]
+    _fields_ = [
+        ("sets", c_void_p),
+        *((name, c_uint64) for name in ("words", "is_suspect", "changes", "used")),
+        ("readings", c_void_p),
+    ]
 
 
 COMPILE_CAREFUL = ctypes.CFUNCTYPE(c_void_p)

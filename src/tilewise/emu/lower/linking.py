@@ -78,7 +78,10 @@ def link(graph: CallGraph, saves: Saves, addresses: dict[str, int], is_missing: 
 
 
 def text_order(linked: Linked) -> tuple[int, ...]:
-    """Return the reachable blocks in the order of the text, those of each function behind the first call that leads to it."""
+    """Return the reachable blocks in the order of the text, those of each function behind the first call that leads to it.
+
+    Blocks that no call leads to stand last.
+    """
     bodies: dict[str, list[int]] = defaultdict(list)
     for block in linked.cfg.order:
         bodies[linked.owners[block]].append(block)
@@ -95,7 +98,8 @@ def text_order(linked: Linked) -> tuple[int, ...]:
             if callee not in seen:
                 seen.add(callee)
                 under_way.append(iter(bodies[callee]))
-    return tuple(found)
+    called = set(found)
+    return (*found, *(block for block in linked.cfg.order if block not in called))
 
 
 def _called_first(graph: CallGraph) -> Iterator[str]:

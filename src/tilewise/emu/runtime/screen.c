@@ -9,6 +9,13 @@
 enum { BITS = 64 };
 enum { READ, WRITTEN, UPDATED, PENDING, KNOWN, SETS };
 
+enum { READINGS = 16 };
+
+// Bytes that were read, and found in order, after so many changes.
+struct tw_reading {
+    uint64_t first, end, changes;
+};
+
 static uint64_t* set_of(const struct tw_screen* screen, uint32_t set) { return screen->sets + set * screen->words; }
 
 // Ends the run: something needs a closer look.
@@ -25,11 +32,33 @@ static uint64_t part(uint64_t i, uint64_t first, uint64_t end) {
     return bits;
 }
 
+// Notes a read of bytes first..end of shared memory; returns whether there is something about it. Warps read the same bytes one after
+// another: what was in order is so until something changes.
+static int read_shared(struct tw_screen* screen, uint64_t first, uint64_t end) {
+    struct tw_reading* reading = &screen->readings[(first / BITS ^ end) % READINGS];
+    if (reading->first == first && reading->end == end && reading->changes == screen->changes) return 0;
+    uint64_t* read = set_of(screen, READ);
+    const uint64_t *written = set_of(screen, WRITTEN), *updated = set_of(screen, UPDATED);
+    const uint64_t *pending = set_of(screen, PENDING), *known = set_of(screen, KNOWN);
+    uint64_t found = 0;
+    for (uint64_t i = first / BITS; i * BITS < end; ++i) {
+        const uint64_t bits = part(i, first, end);
+        found |= (written[i] | updated[i] | pending[i] | ~known[i]) & bits;
+        read[i] |= bits;
+    }
+    screen->used |= 1 << READ;
+    if (!found) *reading = (struct tw_reading){first, end, screen->changes};
+    return found != 0;
+}
+
 // Notes an access to bytes first..end of shared memory; returns whether there is something about it.
-static int touch_shared(const struct tw_screen* screen, uint64_t first, uint64_t end, uint32_t traits) {
+static int touch_shared(struct tw_screen* screen, uint64_t first, uint64_t end, uint32_t traits) {
     uint64_t *read = set_of(screen, READ), *written = set_of(screen, WRITTEN), *updated = set_of(screen, UPDATED);
     uint64_t *pending = set_of(screen, PENDING), *known = set_of(screen, KNOWN), found = 0;
     if (end > screen->words * BITS) return 1;
+    if (!(traits & (TW_UPDATES | TW_COPIES | TW_WRITES))) return read_shared(screen, first, end);
+    ++screen->changes;
+    screen->used |= 1 << (traits & TW_UPDATES ? UPDATED : traits & TW_COPIES ? PENDING : WRITTEN);
     for (uint64_t i = first / BITS; i * BITS < end; ++i) {
         const uint64_t bits = part(i, first, end);
         if (traits & TW_UPDATES) {
@@ -38,12 +67,9 @@ static int touch_shared(const struct tw_screen* screen, uint64_t first, uint64_t
         } else if (traits & TW_COPIES) {
             found |= (read[i] | written[i] | updated[i] | pending[i]) & bits;
             pending[i] |= bits;
-        } else if (traits & TW_WRITES) {
+        } else {
             found |= (read[i] | written[i] | updated[i] | pending[i]) & bits;
             written[i] |= bits;
-        } else {
-            found |= (written[i] | updated[i] | pending[i] | ~known[i]) & bits;
-            read[i] |= bits;
         }
     }
     return found != 0;
@@ -131,31 +157,41 @@ void tw_screen_lanes(struct tw_context* context, uint32_t site) {
 
 // A copy is asked for, or has been carried out.
 void tw_screen_copy(struct tw_context* context, uint32_t target, uint32_t size, int is_done) {
-    const struct tw_screen* screen = context->screen;
+    struct tw_screen* screen = context->screen;
     if (!is_done && touch_shared(screen, target, (uint64_t)target + size, TW_COPIES)) tw_suspect(context);
+    ++screen->changes;
     for (uint64_t i = target / BITS; is_done && i * BITS < (uint64_t)target + size; ++i) {
         const uint64_t bits = part(i, target, (uint64_t)target + size);
         set_of(screen, PENDING)[i] &= ~bits;
         set_of(screen, WRITTEN)[i] |= bits;
+        screen->used |= 1 << WRITTEN;
     }
 }
 
 // All threads of the block have come to a barrier.
 void tw_screen_barrier(struct tw_context* context) {
-    const struct tw_screen* screen = context->screen;
-    for (uint64_t i = 0; i < screen->words; ++i) set_of(screen, KNOWN)[i] |= set_of(screen, WRITTEN)[i] | set_of(screen, UPDATED)[i];
-    memset(screen->sets, 0, PENDING * screen->words * sizeof *screen->sets);
+    struct tw_screen* screen = context->screen;
+    ++screen->changes;
+    if (screen->used & (1 << WRITTEN | 1 << UPDATED))
+        for (uint64_t i = 0; i < screen->words; ++i) set_of(screen, KNOWN)[i] |= set_of(screen, WRITTEN)[i] | set_of(screen, UPDATED)[i];
+    for (uint32_t set = READ; set < PENDING; ++set)
+        if (screen->used >> set & 1) memset(set_of(screen, set), 0, screen->words * sizeof *screen->sets);
+    screen->used = 0;
 }
 
 void tw_screen_start(struct tw_context* context) {
     struct tw_screen* screen = context->screen;
     screen->words = context->shared_bytes / BITS + 1;
     if (!screen->sets) screen->sets = malloc(SETS * screen->words * sizeof *screen->sets);
-    if (!screen->sets) abort();
+    if (!screen->readings) screen->readings = calloc(READINGS, sizeof *screen->readings);
+    if (!screen->sets || !screen->readings) abort();
     memset(screen->sets, 0, SETS * screen->words * sizeof *screen->sets);
+    ++screen->changes;
+    screen->used = 0;
 }
 
 void tw_screen_free(struct tw_screen* screen) {
     free(screen->sets);
-    screen->sets = 0;
+    free(screen->readings);
+    screen->sets = 0, screen->readings = 0;
 }

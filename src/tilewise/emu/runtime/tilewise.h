@@ -208,6 +208,9 @@ struct tw_watch {
 struct tw_screen {
     uint64_t* sets;
     uint64_t words, is_suspect;
+    uint64_t changes;             // accesses to shared memory that were no reads, and barriers
+    uint64_t used;                // a bit for each set that may have members
+    struct tw_reading* readings;  // the latest that were found in order
 };
 
 // A barrier of a block.
