@@ -6,6 +6,7 @@ classes, pointers to members) is left as it stands: `demangle` then returns None
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -68,6 +69,7 @@ class Signature:
         return f"{self.name}({', '.join(self.parameters)})"
 
 
+@functools.lru_cache(maxsize=4096)  # inlined functions are named at each of their instructions
 def demangle(name: str) -> Signature | None:
     """Return what a mangled name says; None for a name that is not mangled or holds what is not read here."""
     if not name.startswith("_Z") or len(name) > LENGTH_LIMIT:
