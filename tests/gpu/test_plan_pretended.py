@@ -128,5 +128,5 @@ def test_arrays_of_another_problem_are_refused(fake: FakeDriver, a: Floats, b: F
 
 
 def test_arrays_on_the_host_are_not_bound(fake: FakeDriver) -> None:
-    with pytest.raises(TilewiseError, match="a is a ndarray that is not on a GPU"):
+    with pytest.raises(TilewiseError, match="a, of type ndarray, is not on a GPU"):
         tilewise.plan(8, 7, 9).bind(normal(8, 9), normal(9, 7))

@@ -17,6 +17,7 @@ from tilewise.core.encoding import decode
 from tilewise.core.errors import TilewiseError
 from tilewise.core.launch_facts import LaunchFacts, parse_facts, read_comment_facts
 from tilewise.engine.arguments import BoundArgument, bind_arguments, configure, whole_numbers
+from tilewise.engine.check_results import input_values
 from tilewise.ptx.declarations import read_parameters
 
 POINTER = ".param .u64 .ptr .align 1 p{}"
@@ -210,6 +211,23 @@ def test_numbers_fit_their_parameter(text: str, parameter: str, value: object) -
     (argument,) = bind(text, parameters=f".param {name}")
     assert argument.passed == value
     assert type(argument.passed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "parameter", "value"),
+    [
+        ("n=-3", ".u32 x", -3.0),
+        ("a=2.5", ".f64 x", 2.5),
+        ("a=f32:2.5", ".b32 x", 2.5),
+        ("a=bf16:-1", ".b16 x", -1.0),
+        ("h=f16:1.5", ".align 2 .b8 x[2]", 1.5),
+        ("h=s32:-2", ".b8 x[4]", -2.0),
+    ],
+)
+def test_expectations_take_the_number_whatever_its_parameter_is(text: str, parameter: str, value: float) -> None:
+    arguments = bind(text, parameters=f".param {parameter}")
+    (estimate,) = input_values(arguments, frozenset(text[0])).values()
+    assert estimate.value == value
 
 
 def test_array_is_passed_by_value_where_the_parameter_is_a_structure() -> None:

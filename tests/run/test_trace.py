@@ -169,6 +169,18 @@ def test_words_show_each_pass_with_its_variables(tilewise: Tilewise, matmul: Pat
     assert "%rd" in tilewise("trace", matmul, "--line", "10", "--build", "optimised")
 
 
+def test_each_line_of_a_pass_begins_anew(tilewise: Tilewise, matmul: Path) -> None:
+    shown = tilewise("trace", matmul, "--block", "1,2", "--thread", "5,3", "--line", "10", "--line", "16")
+    assert re.findall(r"^(\d+|) +(10:|16:)", shown, re.MULTILINE) == [*((str(one), "10:") for one in range(1, 5)), ("", "16:")]
+
+
+def test_lines_of_another_kernel_are_not_this_ones(tilewise: Tilewise, write: Write) -> None:
+    file = write(STATED + MATMUL + 'extern "C" __global__ void other(int* x) {\n  x[0] = 1;\n}\n')
+    assert "no instruction stands at line 19: the nearest lines with some are 14, 16, 17" in tilewise(
+        "trace", file, "--kernel", "mm", "--line", "19", code=2
+    )
+
+
 def test_limit_ends_the_trace_and_says_so(tilewise: Tilewise, matmul: Path) -> None:
     report = tilewise.json("trace", matmul, "--line", PRODUCT, "--limit", "10")
     assert sum(map(len, report["passes"])) == 10

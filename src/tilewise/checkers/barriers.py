@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.checkers.base import Evidence, Kind, checker
-from tilewise.core.facts import Fault
 from tilewise.core.finding import Finding
 
 DIVERGENCE = Kind(
@@ -31,7 +30,7 @@ def find_stuck_barriers(evidence: Evidence) -> Iterator[Finding]:
             kind=kind.name,
             severity=kind.severity,
             build=evidence.build,
-            message=_message(fault),
+            message=fault.detail,
             fix=NAME_ONE if is_named else MOVE_OUT,
             lines=(fault.place,),
             threads=(fault.thread,),
@@ -58,8 +57,3 @@ def find_short_barriers(evidence: Evidence) -> Iterator[Finding]:
             blocks=(short.block,),
             count=short.count,
         )
-
-
-def _message(fault: Fault) -> str:
-    times = "" if fault.count == 1 else f", {fault.count:,} times in all"
-    return f"{fault.detail}{times}"

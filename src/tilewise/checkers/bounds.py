@@ -21,7 +21,10 @@ STACK = Kind("oob.stack", "error", "Functions that call themselves take more tha
 FIXES = {
     READ: "guard the load with the array's bounds, and use a neutral value such as 0 outside",
     WRITE: "guard the store with the array's bounds",
-    SHARED: "make the shared array as large as the largest index plus 1, or keep the index within it",
+    SHARED: (
+        "make the shared array as large as the largest index plus 1, one whose size the launch states by --smem, "
+        "or keep the index within it"
+    ),
     LOCAL: "keep the index within the array",
     PARAMETER: "keep the offset within the structure or the constant array",
     MISALIGNED: (
@@ -93,11 +96,10 @@ def _kind_by_space(fault: Fault) -> Kind:
 
 def _message(evidence: Evidence, fault: Fault, kind: Kind) -> str:
     verb = {"read": "reads", "write": "writes", "atomic": "updates", "copy": "copies"}[fault.access or "read"]
-    many = "" if fault.count == 1 else f", {fault.count:,} times in all"
     if kind in (JUMP, STACK):
-        return f"{evidence.words(fault.detail)}{many}"
+        return evidence.words(fault.detail)
     if fault.kind == "store to a read-only buffer":
-        return f"writes {evidence.words(fault.detail)}, which is read-only{many}"
+        return f"writes {evidence.words(fault.detail)}, which is read-only"
     wrapped = ", by an index that does not fit 32 bits" if kind is OVERFLOW else ""
     what = evidence.words(fault.detail)
-    return f"{what}{many}" if fault.access == "copy" else f"{verb} {what}{wrapped}{many}"
+    return what if fault.access == "copy" else f"{verb} {what}{wrapped}"

@@ -34,7 +34,7 @@ def find_missing_values(evidence: Evidence) -> Iterator[Finding]:
             kind=kind.name,
             severity=kind.severity,
             build=evidence.build,
-            message=f"reads {place}, which nobody has written, {load.count:,} times in all",
+            message=f"reads {place}, which nobody has written",
             fix=FIXES[load.space],
             lines=(load.access.place,),
             array=evidence.label(load.array) if load.array else "",

@@ -42,7 +42,7 @@ def bind(problem: Problem, candidate: Candidate, a: Any, b: Any, out: Any = None
     """
     library = library_of(type(a))
     if not library.on_gpu(a):
-        raise TilewiseError(f"a is a {type(a).__name__} that is not on a GPU: bind arrays of PyTorch, CuPy or the like on a GPU.")
+        raise TilewiseError(f"a, of type {type(a).__name__}, is not on a GPU: bind arrays of PyTorch, CuPy or the like on a GPU.")
     if isinstance(library, JaxArrays):
         raise TilewiseError("a is a JAX array, which a prepared call cannot write or reuse: call tilewise.matmul.")
     looks = [library.look(array, writes=array is out) for array in ((a, b) if out is None else (a, b, out))]

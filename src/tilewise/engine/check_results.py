@@ -97,9 +97,23 @@ def input_values(arguments: Sequence[BoundArgument], names: frozenset[str]) -> d
                     f"--expect: {argument.name} has {argument.array.size:,} elements, at most {ELEMENTS_LIMIT:,}."
                 )
             found[argument.name] = exact(np.array(decode(argument.array, argument.dtype), np.float64))
-        elif isinstance(argument.passed, (int, float)):
-            found[argument.name] = exact(np.asarray(float(argument.passed)))
+        else:
+            found[argument.name] = exact(np.asarray(_number(argument)))
     return found
+
+
+def _number(argument: BoundArgument) -> float:
+    """The value of a number, which may be passed as the bits of its type, or as a structure of them."""
+    import numpy as np
+
+    passed, dtype = argument.passed, argument.dtype
+    if isinstance(passed, int) and (dtype is None or not dtype.is_float):
+        return float(passed)
+    if isinstance(passed, float):
+        return passed
+    assert dtype is not None and isinstance(passed, (int, np.void))
+    data = passed.to_bytes(dtype.bytes, "little") if isinstance(passed, int) else passed.tobytes()
+    return float(decode(np.frombuffer(data, dtype.storage), dtype)[0])
 
 
 def compare_expected(

@@ -105,7 +105,7 @@ def trace(
     instruction.
     """
     launch, arguments = bind_launch(entry, facts)
-    functions = parse_module(entry.module.ptx).functions
+    functions = [one for one in parse_module(entry.module.ptx).functions if not one.is_entry or one.name == entry.name]
     kernel_file = own_file(entry.function)
     places: dict[int, Position] = {}
     for function in functions:

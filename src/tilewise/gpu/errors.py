@@ -103,4 +103,4 @@ def capability_objection(name: str, capability: tuple[int, int], archs: tuple[st
 
 
 def _first_line(text: str) -> str:
-    return text.strip().splitlines()[0] if text.strip() else "no reason given"
+    return text.strip().splitlines()[0].rstrip(".") if text.strip() else "no reason given"

@@ -86,11 +86,15 @@ def _show_first(array: ArraySummary) -> str:
 def _notes(array: ArraySummary) -> Iterator[str]:
     nans = array.nans - array.still_poison
     if array.still_poison:
-        yield f"{array.still_poison:,} elements hold what unwritten memory holds"
+        yield f"{_elements(array.still_poison, 'holds', 'hold')} what unwritten memory holds"
     if nans > 0:
-        yield f"{nans:,} elements are NaN"
+        yield f"{_elements(nans, 'is', 'are')} NaN"
     if array.infinities:
-        yield f"{array.infinities:,} elements are infinite"
+        yield f"{_elements(array.infinities, 'is', 'are')} infinite"
+
+
+def _elements(count: int, verb_of_one: str, verb: str) -> str:
+    return f"1 element {verb_of_one}" if count == 1 else f"{count:,} elements {verb}"
 
 
 def _show_number(value: float | None) -> str:

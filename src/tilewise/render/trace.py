@@ -43,14 +43,16 @@ def render_trace(report: TraceReport, source: str, console: Console, *, register
 
 
 def _show_pass(steps: tuple[TracedStep, ...], registers: bool, *, several: bool) -> Text:
-    """A pass in one paragraph: what it reads first, then what it does, in order."""
+    """A pass: what it reads first, then what it does, in order; with several lines, a paragraph each."""
     cells: list[str] = []
+    paragraphs = [cells]
     shown: dict[str, Number] = {}
     line = 0
     for step in steps:
         if several and step.line != line:
             line = step.line
-            cells.append(f"{line}:")
+            cells = [f"{line}:"]
+            paragraphs.append(cells)
         for value in step.reads:
             if (registers or value.is_variable) and shown.get(value.name) != value.value:
                 shown[value.name] = value.value
@@ -60,7 +62,7 @@ def _show_pass(steps: tuple[TracedStep, ...], registers: bool, *, several: bool)
             if (registers or value.is_variable) and shown.get(value.name) != value.value:
                 shown[value.name] = value.value
                 cells.append(_show_value(value, "<-"))
-    return Text(strip_controls(BETWEEN.join(cells)))
+    return Text("\n".join(strip_controls(BETWEEN.join(paragraph)) for paragraph in paragraphs if paragraph))
 
 
 def _show_value(value: TracedValue, sign: str = "=") -> str:
