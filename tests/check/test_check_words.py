@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -169,6 +170,14 @@ def test_race_says_who_did_what_in_which_iteration() -> None:
     assert "threads 1 and 33 of block 0" in message
 
 
+def test_race_of_global_memory_within_a_warp_asks_for_no_more_than_syncwarp() -> None:
+    finding = only(observed=seen(conflicts=[conflict(WRITE, READ, space="global", in_warp=True)]))
+    assert "no __syncwarp or barrier between them" in finding.message
+    assert "__syncwarp()" in finding.fix
+    alone = only(observed=seen(conflicts=[conflict(WRITE, WRITE, space="global", in_warp=True)]))
+    assert "__syncwarp" not in alone.message + alone.fix
+
+
 def test_race_of_global_memory_names_the_element_and_both_blocks() -> None:
     one = conflict(WRITE, access(17, "write", 2, block=5), space="global", array="argument 0", offset=404, across_blocks=True)
     finding = only(observed=seen(conflicts=[one]))
@@ -253,6 +262,41 @@ def test_result_that_is_not_finite_stands_at_its_stores() -> None:
     assert (finding.kind, finding.array, finding.count) == ("numeric.nonfinite", "B", 4)
     assert [place.line for place in finding.lines] == [6]
     assert found(arguments=arguments, finite_inputs=False) == []
+
+
+MASKED = (
+    SINGLE.replace("{", "{{")
+    .replace("}", "}}")
+    .replace("st.global.f32 [%rd5], %f2;", "{}\n  st.global.f32 [%rd5], %f2;\n  .loc 1 7 3\n  {}")
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "store", "line"),
+    [
+        ("mov.f32 %f2, 0fFF800000;", "ret;", 6),
+        ("mov.b32 %r1, -8388608; mov.b32 %f3, %r1; selp.f32 %f2, %f3, %f1, 1;", "ret;", 6),
+        ("mov.f32 %f3, 0f7F800000; neg.f32 %f2, %f3;", "ret;", 6),
+        ("", "st.global.b32 [%rd5], -8388608;", 7),
+        ("", "st.global.f32 [%rd5], 0fFF800000;", 7),
+    ],
+)
+def test_infinity_that_the_kernel_stores_as_it_stands_in_the_text_is_a_note(before: str, store: str, line: int) -> None:
+    state = ArrayState("B", ARRAY, (9,), 36, 4, (2,), -math.inf)
+    arguments = (ArrayState("A", ARRAY, (9,), 36), state, ArrayState("n", None))
+    ptx = MASKED.format(before, store)
+    finding = only(ptx=ptx, arguments=arguments)
+    assert (finding.severity, finding.count, [place.line for place in finding.lines]) == ("note", 4, [line])
+    for other in (replace(state, infinity=math.inf), replace(state, infinity=None)):
+        errors = found(ptx=ptx, arguments=(arguments[0], other, arguments[2]))
+        assert {finding.severity for finding in errors} == {"error"}
+
+
+def test_infinity_that_is_computed_from_one_in_the_text_is_an_error() -> None:
+    state = ArrayState("B", ARRAY, (9,), 36, 4, (2,), -math.inf)
+    arguments = (ArrayState("A", ARRAY, (9,), 36), state, ArrayState("n", None))
+    ptx = MASKED.format("mov.f32 %f3, 0fFF800000; add.f32 %f2, %f3, %f1;", "ret;")
+    assert only(ptx=ptx, arguments=arguments).severity == "error"
 
 
 # -- performance

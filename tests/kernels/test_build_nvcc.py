@@ -10,7 +10,7 @@ import pytest
 
 from tilewise.build import nvcc
 from tilewise.core.errors import CompileError, TilewiseError
-from tilewise.engine.kernel_file import BuildOptions, build, list_kernels, open_file
+from tilewise.engine.kernel_file import BuildOptions, build, list_kernels, open_file, open_kernel
 
 PROGRAM = """\
 #include <vector>
@@ -67,6 +67,15 @@ def test_template_s_instance_is_compiled_and_a_wrong_one_is_the_command_line_s(t
     assert [kernel.registers > 0 for kernel in module.resources] == [True]
     with pytest.raises(CompileError, match=r'--kernel\(1\): error: identifier "nothing" is undefined'):
         build(file, BuildOptions(), "ns::k<nothing>")
+
+
+@with_nvcc
+@pytest.mark.slow
+def test_header_of_kernels_is_compiled_and_its_template_s_unsigned_numbers_need_no_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.cuh"
+    path.write_text("#include <algorithm>\ntemplate <unsigned T> __global__ void k(float* x) { x[0] = T; }\n")
+    entry = open_kernel(open_file(path), BuildOptions(assembled=True), "k<16>")
+    assert entry.shown == "k<16u>"
 
 
 @with_nvcc

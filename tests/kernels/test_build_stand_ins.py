@@ -46,6 +46,13 @@ def test_headers_of_the_host_need_no_nvcc(tmp_path: Path, beside: str) -> None:
 
 
 @pytest.mark.usefixtures("without_nvcc")
+@pytest.mark.parametrize("header", ["cuda_runtime.h", "stdlib.h", "cstdlib", "sys/types.h"])
+def test_short_names_of_unsigned_types_need_no_nvcc(header: str, tmp_path: Path) -> None:
+    text = f"#include <{header}>\n__global__ void k(uint* x, ushort y, ulong z) {{ *x = y + (uint)z; }}\n"
+    assert build(open_file(write(tmp_path, text)), BuildOptions()).compiler.startswith("NVRTC")
+
+
+@pytest.mark.usefixtures("without_nvcc")
 def test_header_of_the_file_s_own_folder_goes_first(tmp_path: Path) -> None:
     (tmp_path / "float.h").write_text("#define FLT_MAX 7.0f\n")
     module = build(

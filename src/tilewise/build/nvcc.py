@@ -108,7 +108,7 @@ def _find_nvcc() -> str | None:
 
 
 def _flags(source: KernelSource) -> list[str]:
-    flags = ["-lineinfo", f"-std={source.std}"]
+    flags = ["-x=cu", "-lineinfo", f"-std={source.std}"]  # "-x=cu": nvcc itself takes a file for CUDA by the suffix .cu alone
     flags += [f"-D{name}={value}" for name, value in source.defines.items()]
     return flags + [f"-I{folder}" for folder in source.include_paths]
 

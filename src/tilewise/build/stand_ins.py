@@ -20,6 +20,8 @@ def _define(constants: dict[str, str]) -> str:
     return "".join(f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in constants.items())
 
 
+_SHORT = "typedef unsigned short ushort;\ntypedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+"""What glibc's sys/types.h adds to C's own names, and with it nearly every header of the host."""
 _STDDEF = "typedef decltype(sizeof(0)) size_t;\ntypedef decltype((char*)0 - (char*)0) ptrdiff_t;\n" + _define({"NULL": "0"})
 _INTEGERS = [f"{sign}int{bits}_t" for bits in _BITS for sign in ("", "u")]
 _STDINT = "".join(
@@ -82,8 +84,9 @@ _MATH = _define(
 )
 STAND_INS = MappingProxyType(
     {
-        **dict.fromkeys(("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"), ""),
-        **dict.fromkeys(("stdio.h", "cstdio", "assert.h", "cassert", "stdlib.h", "cstdlib", "string.h", "cstring"), ""),
+        **dict.fromkeys(("stdio.h", "cstdio", "assert.h", "cassert", "string.h", "cstring"), ""),
+        **dict.fromkeys(("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"), _SHORT),
+        **dict.fromkeys(("stdlib.h", "cstdlib", "sys/types.h"), _SHORT),
         "stddef.h": _STDDEF,
         "cstddef": f"{_STDDEF}namespace std {{ using ::size_t; using ::ptrdiff_t; }}\n",
         "stdint.h": _STDINT,

@@ -75,6 +75,8 @@ class ArrayState:
     nonfinite: int = 0
     """Elements that are NaN or infinite, those that nobody wrote left out."""
     first_nonfinite: tuple[int, ...] | None = None
+    infinity: float | None = None
+    """What all of those elements are, where it is one infinity."""
 
     def element(self, offset: int) -> str:
         """The element that holds a byte, such as "y[3, 4]" (for an array without gaps)."""

@@ -67,6 +67,8 @@ def _fix(conflict: Conflict, kind: Kind) -> str:
         return FIXES[kind]
     if conflict.needs_fence:
         return FIXES[FENCE]
+    if _in_warp(conflict):
+        return FIXES[WARP]
     return FIXES[COPY] if kind is READ_AFTER_WRITE and conflict.first.kind == "copy" else FIXES[kind]
 
 
@@ -78,11 +80,16 @@ def classify(conflict: Conflict) -> Kind:
         return BENIGN
     if conflict.space == "global":
         return FENCE if conflict.needs_fence else GLOBAL
-    if conflict.in_warp:
+    if _in_warp(conflict):
         return WARP
     if _writes(conflict.first) and _writes(conflict.second):
         return WRITE_AFTER_WRITE
     return READ_AFTER_WRITE if _writes(conflict.first) else WRITE_AFTER_READ
+
+
+def _in_warp(conflict: Conflict) -> bool:
+    """Whether __syncwarp would do: all pairs lie in one warp, and one of the two comes after the other."""
+    return conflict.in_warp and not (conflict.space == "global" and conflict.first.place == conflict.second.place)
 
 
 def _writes(access: Access) -> bool:
@@ -109,7 +116,7 @@ def _missing(conflict: Conflict, kind: Kind) -> str:
         return "nothing orders them, and all write the same value"
     if conflict.needs_fence:
         return "no fence between them"
-    if kind is WARP:
+    if _in_warp(conflict):
         return "no __syncwarp or barrier between them"
     if conflict.first.kind == "copy" and conflict.second.kind == "read":
         return "no barrier between the wait for the copy and the load"

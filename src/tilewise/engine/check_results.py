@@ -57,22 +57,25 @@ def _state(argument: BoundArgument) -> ArrayState:
     array, dtype = argument.array, argument.dtype
     if array is None or dtype is None or not argument.is_buffer:
         return ArrayState(argument.name, dtype)
-    nonfinite, first = _nonfinite(argument) if dtype.is_float else (0, None)
-    return ArrayState(argument.name, dtype, array.shape, array.size * dtype.bytes, nonfinite, first)
+    nonfinite = _nonfinite(argument) if dtype.is_float else (0, None, None)
+    return ArrayState(argument.name, dtype, array.shape, array.size * dtype.bytes, *nonfinite)
 
 
-def _nonfinite(argument: BoundArgument) -> tuple[int, tuple[int, ...] | None]:
-    """How many elements are NaN or infinite, poison left out, and the index of the first."""
+def _nonfinite(argument: BoundArgument) -> tuple[int, tuple[int, ...] | None, float | None]:
+    """How many elements are NaN or infinite, poison left out, the index of the first, and the one infinity that they all are."""
     import numpy as np
 
     array, dtype = argument.array, argument.dtype
     assert array is not None and dtype is not None
-    found = ~np.isfinite(decode(array, dtype))
+    values = decode(array, dtype)
+    found = ~np.isfinite(values)
     if argument.is_poison:
         found &= array.view(f"u{dtype.bytes}") != int.from_bytes(bytes([POISON_BYTE]) * dtype.bytes)
     if not found.any():
-        return 0, None
-    return int(found.sum()), tuple(int(part) for part in np.unravel_index(int(found.argmax()), array.shape))
+        return 0, None, None
+    first = tuple(int(part) for part in np.unravel_index(int(found.argmax()), array.shape))
+    alike = bool((values[found] == values[first]).all())  # which no NaN is
+    return int(found.sum()), first, float(values[first]) if alike else None
 
 
 # -- what is expected

@@ -29,6 +29,8 @@ SUFFIXES = (".cu", ".ptx")
 _VERSION = re.compile(r"^\s*\.version\s+\d", re.MULTILINE)
 _DECLARED = re.compile(r"__global__\b([^;{}]{0,2000})")
 """A kernel's declaration, up to its body."""
+_SUFFIXED = re.compile(r"\b(\d+)[uUlL]+\b")
+"""A whole number with its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +199,19 @@ def _is_called(entry: KernelEntry, kernel: str) -> bool:
     """Whether a user may mean a kernel: by its name with all, some or no namespaces, template arguments or parameters."""
     if entry.signature is None:
         return False
-    wanted = kernel.replace(" ", "")
+    wanted = _bare(kernel)
     names = (entry.signature.name, entry.signature.plain_name, str(entry.signature))
-    return any(wanted in (name.replace(" ", ""), *_tails(name)) for name in names)
+    return any(wanted in (_bare(name), *_tails(name)) for name in names)
+
+
+def _bare(name: str) -> str:
+    """A name without spaces, and with its numbers as they are written whatever their type: 32 for 32u."""
+    return _SUFFIXED.sub(r"\1", name.replace(" ", ""))
 
 
 def _tails(name: str) -> Iterator[str]:
-    """Yield a name without spaces and with ever fewer of its namespaces."""
-    head, mark, rest = re.split(r"([<(]|$)", name.replace("(anonymous namespace)::", "").replace(" ", ""), maxsplit=1)
+    """Yield a name as `_bare` has it, with ever fewer of its namespaces."""
+    head, mark, rest = re.split(r"([<(]|$)", _bare(name.replace("(anonymous namespace)::", "")), maxsplit=1)
     parts = head.split("::")
     for first in range(len(parts)):
         yield "::".join(parts[first:]) + mark + rest
