@@ -55,6 +55,13 @@ def test_value_is_numpys(text: str, expected: Any) -> None:
     np.testing.assert_allclose(value_of(text), expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["in", "is", "from", "lambda"])
+def test_argument_may_be_called_as_a_word_of_pythons(name: str) -> None:
+    expectation = parse_expectation(f"out = 2 * {name}.T + {name}[0]")
+    expectation.check_names(frozenset({name, "out"}))
+    np.testing.assert_array_equal(expectation.evaluate({name: exact(K)}).value, 2 * K + K[0])
+
+
 def test_erf_is_the_integral_of_its_derivative() -> None:
     steps = np.linspace(0, 1, 100_001)
     integral = np.trapezoid(2 / np.sqrt(np.pi) * np.exp(-(steps**2)), steps)
@@ -74,7 +81,7 @@ def test_erf_is_the_integral_of_its_derivative() -> None:
             "(",
             "",
             "A = B = A",
-            "yield",
+            "yield X",
             "1j",
             "{}",
             "...",

@@ -155,6 +155,12 @@ def test_heat_is_a_share_of_the_columns_largest() -> None:
     assert tree.texts[".h1"] == ["10", "2"]
 
 
+def test_one_way_is_no_heat() -> None:
+    tree = page(sites=(site(3, space="shared", transactions=7, worst_conflict_ways=1),))
+    assert tree.texts[".figure"] == ["", "", "", "", "7", "1", "", ""]
+    assert tree.texts[".h0"] == ["", "", "", "", "1", "", ""]
+
+
 def test_long_file_is_shown_round_what_is_said() -> None:
     text = "\n".join(f"line {number}" for number in range(1, 3001))
     tree = page(replace(RACE, lines=(Place("mm.cu", 1000), Place("mm.cu", 1005))), sources={"mm.cu": text})

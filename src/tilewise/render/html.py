@@ -166,6 +166,8 @@ def _totals(report: Report) -> list[tuple[str, str]]:
 
 
 COLUMNS = ("global sectors", "a request", "shared wavefronts", "ways")
+COLD = (0, 0, 0, 1)
+"""Figures that are not hot even where they are their column's largest: one way is no conflict."""
 
 
 def _figures(sites: Sequence[SiteCounters]) -> tuple[float, ...]:
@@ -192,7 +194,7 @@ def _file(number: int, name: str, text: str, report: Report) -> File:
         Row(
             line,
             lines[line - 1],
-            tuple(_cell(figures[line][index], most[index]) if line in figures else Cell() for index in used),
+            tuple(_cell(figures[line][index], most[index], COLD[index]) if line in figures else Cell() for index in used),
             tuple(marks.get(line, ())),
             tuple(_pictures(sites.get(line, ()))),
         )
@@ -203,9 +205,11 @@ def _file(number: int, name: str, text: str, report: Report) -> File:
     return File(number, name or PTX_NAME, tuple(COLUMNS[index] for index in used), tuple(rows))
 
 
-def _cell(figure: float, most: float) -> Cell:
+def _cell(figure: float, most: float, cold: float) -> Cell:
+    if not figure:
+        return Cell()
     text = show_ratio(figure) if isinstance(figure, float) else show_count(figure)
-    return Cell(text, math.ceil(HEAT_STEPS * figure / most)) if figure else Cell()
+    return Cell(text, math.ceil(HEAT_STEPS * figure / most) if figure > cold else 0)
 
 
 def _marks(file: str, findings: Sequence[Finding]) -> dict[int, list[Mark]]:
