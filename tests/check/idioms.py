@@ -136,6 +136,7 @@ IDIOMS = (
     Idiom("last_block", lambda a: {"y": [a["x"].sum()]}, (FENCE,), (16, 24)),
     Idiom("ticket_set_back", lambda a: {"y": [a["x"].sum()], "drawn": [0]}, ("race.global",), (13, 20)),
     Idiom("grid_barrier", lambda a: {"y": _two_sweeps(a["x"])}, ("race.global", FENCE), (5, 16)),
+    Idiom("grid_sync", lambda a: {"z": np.roll(2 * a["x"], -64)}, ("race.global",), (8, 11)),
     Idiom("spin_lock", lambda a: {"least": _two_least(a["x"])}, (FENCE,), (12, 10)),
     Idiom("scoped_atomics", lambda a: {"own": (a["x"] > 0).sum(axis=1), "all": [(a["x"] > 0).sum()]}, ("race.global",), (7, 7)),
     Idiom("barrier_votes", lambda a: {"y": _spread_least(a["x"])}, (RAW, WAR), (11, 12)),

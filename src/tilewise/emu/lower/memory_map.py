@@ -16,11 +16,28 @@ from tilewise.emu.windows import (
     GLOBAL_BASE,
     GLOBAL_GAP,
 )
-from tilewise.ptx.ast import Address, Arguments, Function, Instruction, Operand, PtxModule, Relocation, Symbol, Variable, Vector
+from tilewise.ptx.ast import (
+    Address,
+    Arguments,
+    Function,
+    Instruction,
+    Operand,
+    PtxModule,
+    Register,
+    Relocation,
+    Symbol,
+    Variable,
+    Vector,
+)
 
 DYNAMIC_SHARED_ALIGN = 16
 LOCAL_WORD = 4
 """Bytes of a thread's local memory that stand together; the next such bytes come after those of the warp's other lanes."""
+GRID_WORKSPACE = "grid workspace"
+"""What a driver gives a cooperative launch: its size, then the count of blocks that came to grid.sync() [cooperative_groups]."""
+GRID_WORKSPACE_SHIFTS = {"%envreg1": 32, "%envreg2": 0}
+"""The registers that hold its address, and how far right each has it shifted."""
+_GRID_WORKSPACE = Variable(GRID_WORKSPACE, "global", "b32", 2, align=8, initial=bytes([8, 0, 0, 0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +85,9 @@ def code_addresses(module: PtxModule) -> dict[str, int]:
 
 
 def variable_addresses(module: PtxModule) -> dict[str, int]:
-    """The address of each module variable in global or constant memory."""
+    """The address of each module variable in global or constant memory, and of the grid's workspace."""
     places, ends = {}, {"const": CONSTANT_BASE, "global": GLOBAL_BASE}
-    for variable in module.variables:
+    for variable in (*module.variables, _GRID_WORKSPACE):
         if variable.space in ends:
             step = max(variable.align, BUFFER_ALIGN)
             start = -(-ends[variable.space] // step) * step
@@ -84,7 +101,8 @@ def placed_variables(module: PtxModule, function: Function, addresses: dict[str,
 
     `addresses` holds those of variables and functions. Raises TilewiseError for a variable without a definition.
     """
-    known = {variable.name: variable for variable in module.variables if variable.space in ("global", "const")}
+    variables = (*module.variables, _GRID_WORKSPACE)
+    known = {variable.name: variable for variable in variables if variable.space in ("global", "const")}
     waiting, found = [name for name in symbols_of(function) if name in known], {}
     while waiting:
         name = waiting.pop()
@@ -115,7 +133,7 @@ def _relocate(initial: bytearray, relocation: Relocation, variable: Variable, ad
 
 
 def symbols_of(function: Function) -> set[str]:
-    """All names of variables, labels and functions in a function's instructions."""
+    """All names of variables, labels and functions in a function's instructions, the grid's workspace included."""
     return {
         name for item in function.body if isinstance(item, Instruction) for operand in item.operands for name in _symbols(operand)
     }
@@ -125,6 +143,8 @@ def _symbols(operand: Operand) -> Iterator[str]:
     match operand:
         case Symbol(name, _):
             yield name
+        case Register(name, special=True) if name in GRID_WORKSPACE_SHIFTS:
+            yield GRID_WORKSPACE
         case Address(base, _):
             yield from _symbols(base)
         case Vector(elements) | Arguments(elements):

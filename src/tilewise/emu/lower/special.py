@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewise.core.errors import TilewiseError
+from tilewise.emu.lower.memory_map import GRID_WORKSPACE, GRID_WORKSPACE_SHIFTS
 from tilewise.emu.patterns import LANES
 from tilewise.emu.value import Value, vector_type
 
@@ -54,6 +55,9 @@ def special_register(body: Body, name: str) -> Value:
         return lanes.truncate("i32", Value("i64", body.context_field(_CONTEXT_BYTES[name], "i64")))
     elif name in _WARP_FIELDS:
         return Value("i32", lanes.define(f"load i32, ptr {body.warp_address(_WARP_FIELDS[name])}"))
+    elif name in GRID_WORKSPACE_SHIFTS:
+        address = body.program.symbols[GRID_WORKSPACE]
+        return lanes.constant("i32", address >> GRID_WORKSPACE_SHIFTS[name] & 0xFFFFFFFF)
     elif name.startswith(_ZERO):
         return lanes.constant("i64" if name.endswith(("_64", "exec")) else "i32", 0)
     match name:
