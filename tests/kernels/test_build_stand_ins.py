@@ -12,7 +12,7 @@ from tilewise.build import nvcc
 from tilewise.build.stand_ins import STAND_INS, with_stand_ins
 from tilewise.core.errors import CompileError
 from tilewise.core.source import KernelSource
-from tilewise.engine.kernel_file import BuildOptions, build, open_file
+from tilewise.engine.kernel_file import BuildOptions, build, list_kernels, open_file
 
 ALL = "".join(f"#include <{name}>\n" for name in STAND_INS)
 KERNEL = """\
@@ -50,6 +50,28 @@ def test_headers_of_the_host_need_no_nvcc(tmp_path: Path, beside: str) -> None:
 def test_short_names_of_unsigned_types_need_no_nvcc(header: str, tmp_path: Path) -> None:
     text = f"#include <{header}>\n__global__ void k(uint* x, ushort y, ulong z) {{ *x = y + (uint)z; }}\n"
     assert build(open_file(write(tmp_path, text)), BuildOptions()).compiler.startswith("NVRTC")
+
+
+HELPERS = """\
+const char* program = "sum";
+static int launches = 0;
+struct Timer { float start; Timer() { start = 0; } };
+int ceil_div(int a, int b) { launches++; return (a + b - 1) / b; }
+"""
+
+
+@pytest.mark.usefixtures("without_nvcc")
+@pytest.mark.parametrize("unoptimised", [False, True])
+def test_helpers_of_the_host_beside_a_kernel_need_no_nvcc(unoptimised: bool, tmp_path: Path) -> None:
+    path = write(tmp_path, HELPERS + "__global__ void k(float* x) { x[0] = 1; }\n")
+    assert [kernel.shown for kernel in list_kernels(build(open_file(path), BuildOptions(unoptimised=unoptimised)))] == ["k"]
+
+
+@pytest.mark.usefixtures("without_nvcc")
+def test_error_in_a_kernel_beside_helpers_of_the_host_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match=r"k\.cu:5: error: identifier \"y\" is undefined") as raised:
+        build(open_file(write(tmp_path, HELPERS + "__global__ void k(float* x) { x[0] = y; }\n")), BuildOptions())
+    assert "JIT mode" not in str(raised.value)
 
 
 @pytest.mark.usefixtures("without_nvcc")

@@ -29,6 +29,8 @@ SUFFIXES = (".cu", ".ptx")
 _VERSION = re.compile(r"^\s*\.version\s+\d", re.MULTILINE)
 _DECLARED = re.compile(r"__global__\b([^;{}]{0,2000})")
 """A kernel's declaration, up to its body."""
+_REFUSES_HOST = "not allowed in JIT mode"
+"""In NVRTC's errors at functions and variables of the host."""
 _SUFFIXED = re.compile(r"\b(\d+)[uUlL]+\b")
 """A whole number with its type."""
 
@@ -114,7 +116,9 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     """Return a file's module; a template's instance that `kernel` names, such as "mm<16>", will be in it.
 
     A file with host code is compiled by nvcc; so is one that NVRTC does not compile with stand-ins for headers of the host, where
-    there is nvcc. Raises CompileError, and TilewiseError for options and names that cannot be.
+    there is nvcc. The host's own functions and variables, which NVRTC refuses, are taken for the device's.
+
+    Raises CompileError, and TilewiseError for options and names that cannot be.
     """
     if file.is_ptx:
         return Module(str(file.path), "", file.text)
@@ -130,12 +134,23 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
     host = find_host_code(source.text, device_code.headers)
     if host is None:
         try:
-            return compile_source(device_code, arch, flags, names=names, time_limit_s=options.time_limit_s)
+            return _compile_device_code(device_code, arch, flags, names, options.time_limit_s)
         except CompileError:
             host = find_host_code(source.text)
             if host is None or not has_nvcc():
                 raise
     return compile_with_nvcc(source, host, arch, flags, names=names, time_limit_s=options.time_limit_s)
+
+
+def _compile_device_code(
+    source: KernelSource, arch: str, flags: Sequence[str], names: Sequence[str], time_limit_s: float
+) -> Module:
+    try:
+        return compile_source(source, arch, flags, names=names, time_limit_s=time_limit_s)
+    except CompileError as error:
+        if _REFUSES_HOST not in error.log:
+            raise
+    return compile_source(source, arch, (*flags, "-default-device"), names=names, time_limit_s=time_limit_s)
 
 
 def _unoptimised_flags(options: BuildOptions) -> tuple[str, ...]:
