@@ -143,7 +143,7 @@ def build(file: KernelFile, options: BuildOptions, kernel: str | None = None) ->
 
 
 def _compile_device_code(
-    source: KernelSource, arch: str, flags: Sequence[str], names: Sequence[str], time_limit_s: float
+    source: KernelSource, arch: str, flags: tuple[str, ...], names: tuple[str, ...], time_limit_s: float
 ) -> Module:
     try:
         return compile_source(source, arch, flags, names=names, time_limit_s=time_limit_s)
