@@ -53,6 +53,11 @@ def test_inlined_calls_are_named_from_the_inside_out() -> None:
     assert lines[4] == "      inlined at k.cu:2:2: f(y);  // [bold red]"
 
 
+def test_place_at_which_threads_race_with_each_other_is_shown_once() -> None:
+    lines = shown(Report((finding(INLINED, INLINED, Place("k.cu", 3, 22)),), COVERAGE, None))
+    assert [line for line in lines if "-->" in line] == ["  --> f.cuh:1:33 in f", "  --> k.cu:3:22"]
+
+
 def test_build_is_named_where_only_one_has_the_finding_but_for_performance() -> None:
     one = finding(Place("k.cu", 3), build="unoptimised")
     assert shown(Report((one,), COVERAGE, None))[0] == "error oob.global.write (unoptimised build only): writes y"

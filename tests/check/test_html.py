@@ -108,6 +108,10 @@ def test_finding_and_its_lines_lead_to_each_other() -> None:
     assert [text.split() for text in tree.texts[".tally"]] == [["1", "error", "1", "note"]]
 
 
+def test_place_at_which_threads_race_with_each_other_is_shown_once() -> None:
+    assert page(replace(RACE, lines=2 * (Place("mm.cu", 4),))).texts["pre"] == ["y[i] = tile[j];"]
+
+
 def test_finding_says_why_its_kind_matters() -> None:
     tree = page(RACE, replace(RACE, kind="race.global"))
     assert tree.texts[".why"] == [kind_lessons()[kind].why for kind in ("race.shared.raw", "race.global")]

@@ -29,7 +29,7 @@ FULL_WIDTH = ord("\N{FULLWIDTH LATIN SMALL LETTER A}") - ord("a")
 
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)", re.ASCII)
 _NAMES_IN_CUDA = sorted({*kwlist} - {"False", "None", "True", "and", "else", "for", "if", "not", "or", "while"})
-_KEYWORD = re.compile(rf"\b(?:{'|'.join(_NAMES_IN_CUDA)})\b", re.ASCII)
+_PYTHONS = re.compile(rf"\b(?:{'|'.join(_NAMES_IN_CUDA)})\b", re.ASCII)
 """Words of Python's that an argument may well be called, "in" above all."""
 _COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _KEYWORDS = ("axis", "keepdims")
@@ -82,7 +82,7 @@ def parse_expectation(text: str) -> Expectation:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SyntaxWarning)  # "1if" is no number
-            tree = ast.parse(_KEYWORD.sub(_as_name, body.strip()), mode="eval").body
+            tree = ast.parse(_PYTHONS.sub(_as_name, body.strip()), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
         raise TilewiseError(f"--expect {text!r}: {reason}.") from None

@@ -59,10 +59,11 @@ def _render_finding(finding: Finding, sources: Sources, console: Console) -> Non
     head.append(strip_controls(f" {finding.kind}{build}: "), "bold")
     head.append(strip_controls(finding.message))
     _print_sentence(head, console, first="")
-    for place in finding.lines[:SHOWN_LINES]:
+    places = list(dict.fromkeys(finding.lines))  # two threads may race at one
+    for place in places[:SHOWN_LINES]:
         _render_place(place, sources, console)
-    if len(finding.lines) > SHOWN_LINES:
-        console.print(plain(f"    and {len(finding.lines) - SHOWN_LINES} more lines"))
+    if len(places) > SHOWN_LINES:
+        console.print(plain(f"    and {len(places) - SHOWN_LINES} more lines"))
     if finding.threads:
         _print_sentence(plain(_who(finding), "dim"), console)
     _print_sentence(plain(f"fix: {finding.fix}", "green"), console)

@@ -111,7 +111,9 @@ def as_html(report: Report, sources: Mapping[str, str]) -> str:
         "coverage": report.coverage,
         "tally": Counter(finding.severity for finding in report.findings),
         "severities": SEVERITIES[::-1],
-        "findings": [(finding, [_link(place, numbers, sources) for place in finding.lines]) for finding in report.findings],
+        "findings": [
+            (finding, [_link(place, numbers, sources) for place in dict.fromkeys(finding.lines)]) for finding in report.findings
+        ],
         "lessons": kind_lessons(),
         "totals": _totals(report),
         "files": [_file(number, name, sources[name], report) for name, number in numbers.items()],
