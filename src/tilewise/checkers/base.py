@@ -127,6 +127,8 @@ class Evidence:
     finite_inputs: bool = True
     """Whether all numbers that the launch began with were finite."""
     differences: tuple[Difference, ...] = ()
+    unset_constants: frozenset[str] = frozenset()
+    """Variables in constant memory that the source leaves to the host to fill."""
 
     def argument(self, array: str) -> ArrayState | None:
         """The argument that the emulator calls "argument 2"; None for anything else."""

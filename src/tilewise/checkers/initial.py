@@ -6,10 +6,17 @@ from collections.abc import Iterator
 
 from tilewise.checkers.base import Evidence, Kind, checker
 from tilewise.core.finding import Finding
+from tilewise.core.place import Place
+from tilewise.ptx.ast import Instruction
+from tilewise.ptx.mangled import local_name
+from tilewise.ptx.origins import access_origins, place_of
 
 SHARED = Kind("uninit.shared", "error", "A thread reads shared memory that no thread of its block has written.")
 GLOBAL = Kind("uninit.global", "error", "A thread reads global memory that nobody has written, neither host nor kernel.")
 LOCAL = Kind("uninit.local", "error", "A thread reads a local variable that it has not written.")
+CONSTANT = Kind(
+    "uninit.constant", "note", "The kernel reads constant memory that the host is to fill, and that holds zeros here."
+)
 UNWRITTEN = Kind("unwritten.output", "error", "A part of an output was never written.")
 
 READ_KINDS = {"shared": SHARED, "global": GLOBAL, "local": LOCAL}
@@ -18,6 +25,28 @@ FIXES = {
     "global": "fill the array before the launch, or write it before it is read (C = ... instead of C += ...)",
     "local": "give the variable a value where it is declared",
 }
+
+
+@checker(CONSTANT)
+def find_unset_constants(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each variable in constant memory that the kernel reads and nobody fills, where it is read first."""
+    places: dict[str, Place] = {}
+    for function in (evidence.function, *evidence.callees):
+        origins = access_origins(function)
+        for load in (item for item in function.body if isinstance(item, Instruction) and item.opcode.startswith("ld.")):
+            for name in origins.get(load.ptx_line, frozenset()) & evidence.unset_constants:
+                places.setdefault(name, place_of(load))
+    for variable, place in places.items():
+        name = local_name(variable)
+        yield Finding(
+            kind=CONSTANT.name,
+            severity=CONSTANT.severity,
+            build=evidence.build,
+            message=f"reads {name}, constant memory that the source leaves to the host to fill: here it holds zeros",
+            fix=f"give {name} values where it is declared, for this check: what a host copies to it is not seen",
+            lines=(place,),
+            array=name,
+        )
 
 
 @checker(SHARED, GLOBAL, LOCAL, UNWRITTEN)

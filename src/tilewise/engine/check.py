@@ -161,7 +161,8 @@ class _Check:
                 differences += compare_expected(expectation, out, values, arguments, self._options.tolerances)
             if build == self._subject.builds.entries[0][0]:
                 other = self._other_schedules(entry, arguments, observation.observed.faults)
-        callees = tuple(one for one in parse_module(entry.module.ptx).functions if not one.is_entry)
+        module = parse_module(entry.module.ptx)
+        callees = tuple(one for one in module.functions if not one.is_entry)
         observed = replace(observation.observed, faults=(*observation.observed.faults, *other.faults))
         observed = mark_wrapped(observed, (entry.function, *callees), lambda: self._new_launch(entry))
         evidence = Evidence(
@@ -174,6 +175,7 @@ class _Check:
             arguments=look_after(arguments),
             finite_inputs=finite,
             differences=(*differences, *other.differences),
+            unset_constants=frozenset(one.name for one in module.variables if one.space == "const" and one.initial is None),
         )
         lost = f"the {build} build did {observed.lost:,} more things wrong than are kept: put right the first"
         unchecked = (*unchecked, *other.unchecked, *([lost] if observed.lost else []))
