@@ -58,6 +58,12 @@ def test_place_at_which_threads_race_with_each_other_is_shown_once() -> None:
     assert [line for line in lines if "-->" in line] == ["  --> f.cuh:1:33 in f", "  --> k.cu:3:22"]
 
 
+def test_one_block_is_not_all() -> None:
+    one = replace(COVERAGE, launch=replace(COVERAGE.launch, grid=(1, 1, 1)), blocks_run=1, blocks_total=1)
+    assert "k: grid 1,1,1, block 32,1,1: its one block, optimised and unoptimised builds" in shown(Report((), one, None))
+    assert "k: grid 2,1,1, block 32,1,1: all 2 blocks, optimised and unoptimised builds" in shown(Report((), COVERAGE, None))
+
+
 def test_build_is_named_where_only_one_has_the_finding_but_for_performance() -> None:
     one = finding(Place("k.cu", 3), build="unoptimised")
     assert shown(Report((one,), COVERAGE, None))[0] == "error oob.global.write (unoptimised build only): writes y"

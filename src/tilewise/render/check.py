@@ -137,11 +137,9 @@ def _render_summary(report: Report, console: Console) -> None:
 def _render_coverage(report: Report, console: Console) -> None:
     coverage = report.coverage
     launch = coverage.launch
-    blocks = (
-        f"all {coverage.blocks_total:,}"
-        if coverage.blocks_run == coverage.blocks_total
-        else (f"{coverage.blocks_run:,} of {coverage.blocks_total:,}")
-    )
+    blocks = f"{coverage.blocks_run:,} of {coverage.blocks_total:,}"
+    if coverage.blocks_run == coverage.blocks_total:
+        blocks = "its one" if coverage.blocks_total == 1 else f"all {coverage.blocks_total:,}"
     builds = f", {' and '.join(coverage.builds)} build{'s' * (len(coverage.builds) != 1)}" if coverage.builds else ""
     shape = f"grid {_index(launch.grid)}, block {_index(launch.block)}"
     _print_sentence(
