@@ -41,6 +41,22 @@ def test_only_the_chosen_kernel_is_listed(tilewise: Tilewise, write: Write) -> N
     assert "'x=f64[1024]'" in kernel["command"]
 
 
+def test_kernels_with_a_dynamic_array_are_listed_with_bytes_for_it(tilewise: Tilewise, write: Write) -> None:
+    text = (
+        "extern __shared__ float s[];\n__device__ __noinline__ void put(float v) { s[threadIdx.x] = v; }\n"
+        'extern "C" __global__ void direct(float* x) { s[threadIdx.x] = 1; __syncthreads();'
+        " x[threadIdx.x] = s[threadIdx.x ^ 1]; }\n"
+        'extern "C" __global__ void called(float* x) { put(x[threadIdx.x]); }\n'
+    )
+    fixed = text.replace("extern __shared__ float s[]", "__shared__ float s[1024]")
+    for kernel in tilewise.json("run", write(text), code=2)["kernels"]:
+        words = shlex.split(kernel["command"])
+        assert words[words.index("--smem") + 1] == "4096"
+        assert tilewise.json(*words[1:])["faults"] == []
+    for kernel in tilewise.json("run", write(fixed, "fixed.cu"), code=2)["kernels"]:
+        assert "--smem" not in kernel["command"]
+
+
 def test_listed_commands_fit_every_kind_of_parameter(tilewise: Tilewise, write: Write) -> None:
     file = write(
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nstruct P { float a; int b; };\n"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from tilewise.core.errors import TilewiseError
 from tilewise.core.module import Module
+from tilewise.emu.compiled import parse_module
+from tilewise.emu.lower.memory_map import symbols_of
 from tilewise.engine.arguments import describe_parameter
 from tilewise.engine.kernel_file import (
     BuildOptions,
@@ -43,6 +45,8 @@ SHORT_WORDS = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "un
 """How CUDA's vector types, such as uint4, spell what they are made of."""
 ELEMENTS = 1024
 """Of the arrays in a command line to complete."""
+DYNAMIC_BYTES = 4 * ELEMENTS
+"""Of the dynamic shared memory in it, for kernels that have such an array."""
 
 _VECTOR = re.compile(r"([a-z]+)([1-4])")
 
@@ -113,8 +117,17 @@ def _list_kernel(file: KernelFile, entry: KernelEntry, source: SourceFunction | 
         parameters.append(ListedParameter(name, type_, describe_parameter(parameter)))
     chosen = f" --kernel {shlex.quote(entry.shown)}" if many else ""
     arguments = "".join(f" --arg {shlex.quote(_example(parameter))}" for parameter in parameters)
-    command = f"tilewise {verb} {shlex.quote(str(file.path))}{chosen} --grid 1 --block 256{arguments}"
+    shared = f" --smem {DYNAMIC_BYTES}" if _has_dynamic_array(entry) else ""
+    command = f"tilewise {verb} {shlex.quote(str(file.path))}{chosen} --grid 1 --block 256{shared}{arguments}"
     return ListedKernel(entry.shown, entry.name, tuple(parameters), command)
+
+
+def _has_dynamic_array(entry: KernelEntry) -> bool:
+    """Whether a kernel, or a function that it may call, speaks of an `extern __shared__` array."""
+    module = parse_module(entry.module.ptx)
+    arrays = {variable.name for variable in module.variables if variable.external and variable.space == "shared"}
+    functions = (entry.function, *(function for function in module.functions if not function.is_entry))
+    return bool(arrays) and any(symbols_of(function) & arrays for function in functions)
 
 
 def _example(parameter: ListedParameter) -> str:
