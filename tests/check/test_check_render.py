@@ -64,11 +64,17 @@ def test_one_block_is_not_all() -> None:
     assert "k: grid 2,1,1, block 32,1,1: all 2 blocks, optimised and unoptimised builds" in shown(Report((), COVERAGE, None))
 
 
-def test_build_is_named_where_only_one_has_the_finding_but_for_performance() -> None:
+def test_build_is_named_where_only_one_has_the_finding_but_for_kinds_judged_once() -> None:
     one = finding(Place("k.cu", 3), build="unoptimised")
     assert shown(Report((one,), COVERAGE, None))[0] == "error oob.global.write (unoptimised build only): writes y"
-    perf = replace(one, kind="perf.traffic", severity="note", build="optimised")
-    assert shown(Report((perf,), COVERAGE, None))[0] == "note perf.traffic: writes y"
+    for kind in ("perf.traffic", "schedule.difference"):
+        alone = replace(one, kind=kind, severity="note", build="optimised")
+        assert shown(Report((alone,), COVERAGE, None))[0] == f"note {kind}: writes y"
+
+
+def test_build_is_not_named_where_no_other_ran() -> None:
+    one = finding(Place("k.cu", 3), build="optimised")
+    assert shown(Report((one,), replace(COVERAGE, builds=("optimised",)), None))[0] == "error oob.global.write: writes y"
 
 
 def test_example_threads_and_iteration_are_shown() -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 VERDICT_STYLES = {"clean": "bold green", "findings": "bold red", "incomplete": "bold yellow"}
-JUDGED_OPTIMISED = "perf."
-"""Kinds that are judged on the optimised build alone."""
+JUDGED_ONCE = ("perf.", "schedule.")
+"""Kinds that are judged on one build, the optimised one where there is one."""
 INDENT = " " * 4
 SHOWN_LINES = 8
 """Places of one finding."""
@@ -41,7 +41,7 @@ Sources = Mapping[str, str]
 def render_check(report: Report, sources: Sources, console: Console) -> None:
     """Print a report; `sources` are the texts of files by the names that findings have for them."""
     for finding in report.findings:
-        _render_finding(finding, sources, console)
+        _render_finding(finding, sources, console, several=len(report.coverage.builds) > 1)
     _render_printed(report.printed, console)
     _render_summary(report, console)
     _render_coverage(report, console)
@@ -51,8 +51,9 @@ def render_check(report: Report, sources: Sources, console: Console) -> None:
 # -- one finding
 
 
-def _render_finding(finding: Finding, sources: Sources, console: Console) -> None:
-    is_of_one = finding.build != "both" and not finding.kind.startswith(JUDGED_OPTIMISED)
+def _render_finding(finding: Finding, sources: Sources, console: Console, *, several: bool) -> None:
+    """Print a finding; of `several` builds, the one that alone has it is named."""
+    is_of_one = several and finding.build != "both" and not finding.kind.startswith(JUDGED_ONCE)
     build = f" ({finding.build} build only)" if is_of_one else ""
     head = Text()
     head.append(finding.severity, STYLES[finding.severity])
