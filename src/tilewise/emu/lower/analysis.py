@@ -7,13 +7,12 @@ what then still counts as never written is any one value.
 
 from __future__ import annotations
 
-import itertools
-
 from tilewise.emu.lanes import Lanes
 from tilewise.emu.lower.access import Memory
 from tilewise.emu.lower.body import Body, Kernel
 from tilewise.emu.lower.frame import Frame
 from tilewise.emu.lower.ordering import tell_named, tell_order, tell_shuffle
+from tilewise.emu.lower.parting import Parting
 from tilewise.emu.lower.program import Program
 from tilewise.emu.lower.step import Step
 from tilewise.emu.patterns import Shape, allow_zero, join
@@ -29,18 +28,18 @@ def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[s
     shapes: dict[str, Shape] = {}
     conflicts: tuple[frozenset[str], ...] = (frozenset(),) * len(program.steps)
     dirty = set(range(len(program.steps)))
-    parting: set[int] = set()
+    parting = Parting(program)
+    parted: set[int] = set()
     readers = _readers(program)
     round_ = 0
     while dirty:
         kernel = Kernel(program, shapes, Frame(0, {}, 0), True, grid_limits, conflicts)
         changed: set[str] = set()
-        parted = False
+        newly_parted: list[int] = []
         for position in sorted(dirty):
             body, parts = _dry_run(lanes, kernel, position)
-            if parts and position not in parting:
-                parting.add(position)
-                parted = True
+            if parts and position not in parted:
+                newly_parted.append(position)
             for name, shape in body.written_shapes().items():
                 merged = join(shapes[name], shape, widen=round_ >= WIDEN_AFTER) if name in shapes else shape
                 if name in program.live_in[program.entry]:
@@ -49,8 +48,9 @@ def analyse(program: Program, grid_limits: tuple[int, int, int]) -> tuple[dict[s
                     shapes[name] = merged
                     changed.add(name)
         dirty = set().union(*(readers[name] for name in changed))
-        if parted:
-            before, conflicts = conflicts, _conflicts(program, parting)
+        if newly_parted:
+            parted.update(newly_parted)
+            before, conflicts = conflicts, parting.add(newly_parted)
             dirty |= {position for position, names in enumerate(conflicts) if names != before[position]}
         if not dirty:
             unwritten = readers.keys() - shapes.keys()
@@ -100,42 +100,3 @@ def run_step(body: Body, memory: Memory, step: Step) -> None:
         if body.kernel.view and not body.lanes.dry:
             tell_order(body, step)
     body.guard = None
-
-
-def _conflicts(program: Program, parting: set[int]) -> tuple[frozenset[str], ...]:
-    """For each block, the registers live where other lanes can be waiting while it runs.
-
-    Pairs (running, waiting): lanes part at a branch, then the first in execution order runs on until both meet, or until it waits
-    itself: behind a barrier, where it meets others of its warp, or where it lets others go first.
-    """
-    meeting = {position for position, steps in enumerate(program.steps) if steps and steps[0].meets}
-    waits = meeting | {header for _, header in program.yields}
-    waits |= {
-        successor
-        for position, steps in enumerate(program.steps)
-        if steps and steps[-1].control in ("barrier", "sleep")
-        for successor in program.successors[position]
-    }
-    pairs: set[tuple[int, int]] = set()
-    unseen: list[tuple[int, int]] = []
-
-    def add(one: int, other: int) -> None:
-        first, second = min(one, other), max(one, other)
-        found = {(first, second), (second, first)} if first in waits else {(first, second)}
-        found |= {(block, block) for block in (one, other) if block in meeting}  # not all lanes there need go on
-        for pair in found - pairs:
-            if pair[0] != pair[1] or pair[0] in waits:
-                pairs.add(pair)
-                unseen.append(pair)
-
-    for position in parting:
-        for one, other in itertools.combinations(program.successors[position], 2):
-            add(one, other)
-    while unseen:
-        running, other = unseen.pop()
-        for successor in program.successors[running]:
-            add(successor, other)
-    needed: list[set[str]] = [set() for _ in program.steps]
-    for running, other in pairs:
-        needed[running] |= program.live_in[other]
-    return tuple(frozenset(names) for names in needed)
