@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewise.ptx.mangled import demangle, local_name
+from tilewise.ptx.mangled import demangle, local_name, shown_name
 
 KNOWN = {
     "_Z1kv": "k()",
@@ -128,3 +128,19 @@ def test_any_text_is_read_or_left_alone(text: str) -> None:
     for name in (text, f"_Z{text}", f"_ZN{text}"):
         found = demangle(name)
         assert found is None or found.name
+
+
+@pytest.mark.parametrize(
+    ("symbol", "shown"),
+    [
+        ("_ZN2ns2mmILi16EEEvPf", "ns::mm<16>"),
+        ("_ZN2ns1v6reduceIRfNS0_4plusIfEEEEDTclfp1_fp0_fp0_EERKT_OT0_OT1_", "ns::v::reduce"),
+        ("_ZNK2ns4tile4sizeIXLj4EEEEDTclfp_EEv", "ns::tile::size"),
+        ("_ZL5twiceIXadL_Z3sumfEEEvv", "twice"),
+        ("gemm", "gemm"),
+        ("_Zx", "_Zx"),
+        ("", ""),
+    ],
+)
+def test_name_is_shown_without_arguments_that_are_not_read(symbol: str, shown: str) -> None:
+    assert shown_name(symbol) == shown

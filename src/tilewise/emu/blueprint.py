@@ -21,7 +21,7 @@ from tilewise.emu.lower.special import CHANGING
 from tilewise.emu.lower.step import Step, registers_of
 from tilewise.emu.lower.tally import Tally
 from tilewise.ptx.ast import Position, Register
-from tilewise.ptx.mangled import demangle
+from tilewise.ptx.mangled import shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,10 +305,5 @@ def _place_of(position: Position) -> Place:
     chain = [position]
     while (above := chain[-1].inlined_at) is not None:
         chain.append(above)
-    first, *callers = (Place(one.file, one.line, one.column, _shown(one.function)) for one in chain)
+    first, *callers = (Place(one.file, one.line, one.column, shown_name(one.function or "")) for one in chain)
     return replace(first, inlined_from=tuple(callers))
-
-
-def _shown(function: str | None) -> str:
-    signature = demangle(function) if function else None
-    return signature.name if signature is not None else function or ""

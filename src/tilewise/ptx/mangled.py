@@ -50,6 +50,7 @@ _POINTER = {"P": "*", "R": "&", "O": "&&"}
 _QUALIFIER = {"K": " const", "V": " volatile", "r": " restrict"}
 _STANDARD = {"St": "std", "Sa": "std::allocator", "Sb": "std::basic_string", "Ss": "std::string"}
 _ANONYMOUS = re.compile(r"_GLOBAL__N_")
+_NESTED = re.compile(r"_Z(?:N[rVK]*)?L?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -78,6 +79,20 @@ def demangle(name: str) -> Signature | None:
         return _Reader(name).read_function()
     except _Unread:
         return None
+
+
+def shown_name(name: str) -> str:
+    """Return a function's name with template arguments; without them where they are not read; what is not mangled as it is."""
+    signature = demangle(name)
+    if signature is not None:
+        return signature.name
+    begin = _NESTED.match(name)
+    at, parts = begin.end() if begin else len(name), list[str]()
+    while (length := _NUMBER.match(name, at)) is not None:
+        at = length.end() + int(length.group())
+        word = name[length.end() : at]
+        parts.append("(anonymous namespace)" if _ANONYMOUS.match(word) else word)
+    return "::".join(parts) or name
 
 
 class _Unread(Exception):
