@@ -26,7 +26,7 @@ from tilewise.emu.lower.step import Step, match
 from tilewise.emu.lower.support import find_missing
 from tilewise.emu.lower.waiting import WaitingLoop, waiting_loops
 from tilewise.emu.windows import LOCAL_WINDOW, PARAMETER_WINDOW
-from tilewise.ptx.ast import Function, Instruction, PtxModule
+from tilewise.ptx.ast import Address, Function, Instruction, PtxModule, Symbol
 from tilewise.ptx.cfg import Block, Cfg
 from tilewise.ptx.liveness import live_in
 
@@ -154,7 +154,7 @@ def _decode(graph: CallGraph, memory: _Memory) -> Decoded:
 
     def decode(instruction: Instruction) -> Step:
         step = match(instruction)
-        missing = find_missing(step, memory.symbols) if step.form is not None else ""
+        missing = (find_missing(step, memory.symbols) or _missing_parameter(step, memory)) if step.form is not None else ""
         return Step(instruction, None, missing=missing) if missing else step
 
     def build(saves: Saves) -> Decoded:
@@ -168,6 +168,19 @@ def _decode(graph: CallGraph, memory: _Memory) -> Decoded:
         saves = more
         linked, decoded, live = build(saves)
     return linked, decoded, live
+
+
+def _missing_parameter(step: Step, memory: _Memory) -> str:
+    """The name of what a step takes for a parameter of the kernel, or for a part of one, and that is none; "" otherwise."""
+    if not step.reads_parameter or step.access is None:
+        return ""
+    match step.sources[0][0]:
+        case Address(Symbol(name), offset) if name in memory.parameters:
+            start = memory.parameters[name] + offset
+            return "" if 0 <= start <= memory.parameter_bytes - step.access.bytes else name
+        case Address(Symbol(name)):
+            return name
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
