@@ -29,11 +29,13 @@ KERNELS = {
 """Those that look at a clock would else be found to go round for ever."""
 
 CHILD = """
+import signal
 import sys
 import numpy as np
 from assembling import assemble, launch
 from tilewise.emu.machine import emulate
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process begun in the background ignores it
 body, grid, block, threads = sys.argv[1], *map(int, sys.argv[2:])
 start = "mov.u32 %r1, %tid.x; mov.u32 %r9, 0; ld.param.u64 %rd1, [a0];"
 emulate(launch(assemble(start + "st.global.u32 [%rd1], %r1; ret;", "u64"), 1, 32, np.zeros(1, np.uint32)))
