@@ -114,6 +114,7 @@ def test_terminal_without_unicode_gets_no_traceback() -> None:
 def test_ctrl_c_while_loading_ends_without_traceback() -> None:
     code = (
         "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # begun in the background, a process ignores it
         "class Press:\n"
         "    def find_spec(self, name, *rest):\n"
         "        if name == 'typer':\n"

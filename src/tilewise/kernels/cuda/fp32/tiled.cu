@@ -42,8 +42,8 @@ struct Accumulators {
             for (int row = 0; row < ROWS; ++row)
 #pragma unroll
                 for (int column = 0; column < COLUMNS; ++column) {
-                    const int i =
-                        there_and_back(square / SQUARES_DOWN, SQUARES_DOWN, square % SQUARES_DOWN) * ROWS + there_and_back(square, ROWS, row);
+                    const int i = there_and_back(square / SQUARES_DOWN, SQUARES_DOWN, square % SQUARES_DOWN) * ROWS +
+                                  there_and_back(square, ROWS, row);
                     const int j = square / SQUARES_DOWN * COLUMNS + there_and_back(row, COLUMNS, column);
                     of[i][j] = fmaf(a_frag[i], b_frag[j], of[i][j]);
                 }
