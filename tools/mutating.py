@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tilewise.kernels.ladder import LADDER, Rung
+from tilewise.kernels.ladder import Rung
 from tilewise.kernels.source import CUDA_FOLDER
 
 Change = tuple[str, str]
@@ -65,11 +65,6 @@ def mutants(rung: Rung) -> tuple[Mutant, ...]:
                 text = "\n".join(changed) + "\n"
                 found.setdefault((file, text), Mutant(rung.name, file, number + 1, done, text))
     return tuple(found.values())
-
-
-def all_mutants() -> tuple[Mutant, ...]:
-    """Return the mutants of every rung, in the order of the ladder."""
-    return tuple(mutant for rung in LADDER for mutant in mutants(rung))
 
 
 def _read(file: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,7 +11,6 @@ from tilewise.engine.kernel_file import BuildOptions, KernelEntry, KernelFile, o
 
 Build = Literal["optimised", "unoptimised"]
 BUILDS: tuple[Build, ...] = ("optimised", "unoptimised")
-CHOICES = (*BUILDS, "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +69,3 @@ def _open(file: KernelFile, options: BuildOptions, kernel: str | None, build: Bu
             return open_kernel(file, replace(options, unoptimised=True, without_names=True), kernel)
         except TilewiseError:
             raise failure from None
-
-
-def entries_of(builds: Sequence[tuple[Build, KernelEntry]], build: Build) -> KernelEntry | None:
-    """Return the kernel in a build; None if it is not among them."""
-    return next((entry for name, entry in builds if name == build), None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewise.emu.isa.spec import BYTES
 from tilewise.emu.lower.step import Step, registers_of
-from tilewise.ptx.ast import Address, Operand, Symbol
+from tilewise.ptx.ast import Symbol
 
 ADDRESS_BYTES = 8
 
@@ -76,8 +76,3 @@ def _of(step: Step, held: dict[str, set[str]], local_symbols: set[str]) -> set[s
 
 def _not_local(opcode: str) -> set[str]:
     return set() if ".local" in opcode else {"other"}
-
-
-def address_registers(operand: Operand) -> list[str]:
-    """The registers that an address is made of."""
-    return registers_of(operand.base) if isinstance(operand, Address) else registers_of(operand)
